@@ -1,4 +1,6 @@
 import t, { type Test } from "tap";
+import type { Fields } from "../../src/runtime/logging/log.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { type LocalCluster, startLocalCluster } from "../fixtures/processes/local-cluster.ts";
 import { until } from "../fixtures/until.ts";
 
@@ -35,6 +37,66 @@ async function checkReportedOutcomes(t: Test, { callApi, inbox }: LocalCluster):
   t.match(failed, { status: "failed", error: { code: 131026 }, platform_message_id: /^wamid/ });
 }
 
+const RECIPIENT = "5511988887777";
+const TEXT = "a text that no log contains";
+
+/** The fields that identify a step of a message. */
+const stepOf = ({ process, event, status, outcome, route, type }: Fields) =>
+  [process, event, type, outcome ?? status, route].filter((value) => value !== undefined).join(" ");
+
+const MESSAGE_STEPS = [
+  "web http.request 202 /api/outbound/send",
+  "dispatcher platform.called done",
+  "dispatcher message.sent text accepted",
+  "web webhook.received",
+  "dispatcher delivery.attempted message.send_result delivered",
+  "dispatcher delivery.attempted message.status delivered",
+];
+
+/** Sends a message and returns its id and the log lines that contain it, up to the deliveries of its last status. */
+async function sendAndFollow({ web, dispatcher, callApi }: LocalCluster) {
+  const [{ channel_id }] = (await callApi("GET", "/api/channels?platform=chatapp")).body.data;
+  const message = { channel_id, to: RECIPIENT, type: "text", text: { body: TEXT } };
+  const sent = await callApi("POST", "/api/outbound/send", message, { "x-request-id": "order-1042" });
+  const id = sent.body.message_id as string;
+  const isDelivered = ({ event, outcome }: Fields) =>
+    event === "delivery.attempted" && outcome === "delivered";
+  const lines = await until("its result, `sent` and `delivered` are delivered", () => {
+    const written = [web, dispatcher].flatMap((each) => each.stdout().split("\n"));
+    const found = written
+      .filter((line) => line.includes(id) && line.endsWith("}"))
+      .map((line) => JSON.parse(line) as Fields);
+    return found.filter(isDelivered).length >= 3 ? found : undefined;
+  });
+  return { id, lines };
+}
+
+async function checkFollowedMessage(t: Test, cluster: LocalCluster): Promise<void> {
+  const { web, dispatcher, callApi, settings } = cluster;
+  const { id, lines } = await sendAndFollow(cluster);
+  const steps = new Set(lines.map(stepOf));
+  for (const step of MESSAGE_STEPS) t.ok(steps.has(step), step);
+  const webhooks = lines.filter(({ event }) => event === "webhook.received");
+  t.match(webhooks[0], { request_id: /^req_/, message_ids: id, event_ids: /^evt_/ });
+  const recorded = webhooks.map(({ event_ids }) => event_ids);
+  for (const { event_id, type } of lines)
+    if (type === "message.status") t.ok(recorded.includes(event_id), "its webhook names the event");
+  t.match(
+    lines.find(({ event }) => event === "http.request"),
+    { request_id: "order-1042", pid: web.child.pid },
+  );
+  t.ok(lines.every(({ pid }) => pid === web.child.pid || pid === dispatcher.child.pid));
+  t.notMatch(JSON.stringify(lines), new RegExp(`${TEXT}|${RECIPIENT}`));
+
+  const { data } = (await callApi("GET", `/api/outbound/messages/${id}/timeline`)).body;
+  t.match(data[0], { type: "accepted", request_id: "order-1042" });
+  const types = data.map(({ type }: { type: string }) => type);
+  for (const type of ["platform_attempt", "status", "event", "delivery_attempt"])
+    t.ok(types.includes(type), type);
+  const { json } = await createCommandRunner(t, settings)(["message", "show", id, "--json"]);
+  t.match(json, { message: { message_id: id }, timeline: data.slice(0, 5) });
+}
+
 for (const runtime of ["node", "deno"] as const)
   t.test(`a received message is in the event history and in the inbox, under ${runtime}`, async (t) => {
     const cluster = await startLocalCluster(t, { runtime });
@@ -57,6 +119,9 @@ for (const runtime of ["node", "deno"] as const)
     ]);
 
     await checkReportedOutcomes(t, cluster);
+    await t.test("a sent message is found by its id in the logs, the timeline and the command line", (t) =>
+      checkFollowedMessage(t, cluster),
+    );
 
     await callApi("PATCH", "/api/webhooks/dispatch/chatapp", { enabled: false });
     await sendInboundMessage("and again");

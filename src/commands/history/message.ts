@@ -1,5 +1,5 @@
 import { readTimeline } from "../../domain/messages/message-timeline.ts";
-import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../../schema/message-timeline.ts";
+import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../../schema/history/message-timeline.ts";
 import type { MessageDto, MessageErrorDto } from "../../schema/messages.ts";
 import { findMessageOwner } from "../../store/messages/message-timeline.ts";
 import { type Command, CommandError, defineCommand } from "../command.ts";

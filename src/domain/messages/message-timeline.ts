@@ -1,6 +1,6 @@
 import { timeOfId } from "../../runtime/ids.ts";
 import type { EventType } from "../../schema/enumerations.ts";
-import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../../schema/message-timeline.ts";
+import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../../schema/history/message-timeline.ts";
 import type { MessageDto } from "../../schema/messages.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import type { Queryable } from "../../store/database/database.ts";
@@ -32,7 +32,7 @@ export async function readTimeline(
   const row = await findMessageHistory(db, clientId, messageId);
   if (!row) return undefined;
   const message = toMessage(row);
-  const own = [toAccepted(row, message), ...message.statuses.map(toStatus), ...toPlatformAttempts(row)];
+  const own = [toAccepted(row, message), ...toStatuses(message), ...toPlatformAttempts(row)];
   const limit = MAX_TIMELINE_ENTRIES - own.length;
   const events = await listMessageEvents(db, clientId, { messageId, limit });
   const eventIds = events.map(({ id }) => id);
@@ -47,11 +47,14 @@ const toAccepted = (row: MessageHistoryRow, { created_at }: MessageDto): Timelin
   request_id: row.request_id,
 });
 
-const toStatus = ({ status, at }: MessageDto["statuses"][number]): TimelineEntryDto => ({
-  at,
-  type: "status",
-  status,
-});
+/** Platforms report whole seconds: without a correction, `sent` would precede the acceptance of its message. */
+function toStatuses({ created_at, statuses }: MessageDto): TimelineEntryDto[] {
+  let earliest = created_at;
+  return statuses.map(({ status, at }) => {
+    earliest = at > earliest ? at : earliest;
+    return { at: earliest, type: "status", status };
+  });
+}
 
 const toPlatformAttempts = ({ platform_attempts }: MessageHistoryRow): TimelineEntryDto[] =>
   platform_attempts.map(({ at, attempt, outcome, status_code, duration_ms, error }) => ({

@@ -1,4 +1,4 @@
-import type { AuditEntryDto } from "../../schema/audit.ts";
+import type { AuditEntryDto } from "../../schema/history/audit.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import type { AuditRow } from "../../store/tenants/audit-log.ts";
 

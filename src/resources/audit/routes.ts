@@ -1,7 +1,7 @@
 import { toAuditEntry } from "../../domain/tenants/audit-dto.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
-import { auditEntry } from "../../schema/audit.ts";
+import { auditEntry } from "../../schema/history/audit.ts";
 import type { Database } from "../../store/database/database.ts";
 import { listAudit } from "../../store/tenants/audit-log.ts";
 import { auditFilters } from "./schema.ts";

@@ -113,7 +113,7 @@ const MAX_LOGGED_IDS = 100;
 function logReceived(
   log: Log,
   { counts, unknownAssets, messageIds, eventIds }: ReceiveResult,
-  { request_id, ...fields }: Fields,
+  { request_id, object, ...fields }: Fields,
 ): void {
   const idsFrom = (start: number) => ({
     request_id,
@@ -121,7 +121,7 @@ function logReceived(
     event_ids: joinIds(eventIds.slice(start, start + MAX_LOGGED_IDS)),
   });
   const unknown_assets = unknownAssets.length > 0 ? describeAssets(unknownAssets) : undefined;
-  log.info("webhook.received", { ...idsFrom(0), ...counts, unknown_assets, ...fields });
+  log.info("webhook.received", { ...idsFrom(0), object, ...counts, unknown_assets, ...fields });
   const count = Math.max(messageIds.length, eventIds.length);
   for (let start = MAX_LOGGED_IDS; start < count; start += MAX_LOGGED_IDS)
     log.info("webhook.continued", idsFrom(start));

@@ -3,7 +3,7 @@ import { readTimeline } from "../../domain/messages/message-timeline.ts";
 import { notFound } from "../../http/api-error.ts";
 import { listOf, listQuery, listReply, pageOf, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
-import { MAX_TIMELINE_ENTRIES, messageTimeline } from "../../schema/message-timeline.ts";
+import { MAX_TIMELINE_ENTRIES, messageTimeline } from "../../schema/history/message-timeline.ts";
 import { message } from "../../schema/messages.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findMessage, listMessages } from "../../store/messages/messages.ts";
@@ -54,7 +54,7 @@ export function outboundRoutes(parts: OutboundParts): Route[] {
       path: "/api/outbound/messages/{message_id}/timeline",
       scope: "messages:send",
       summary: "Read what happened to a message, oldest first",
-      description: `The acceptance, the attempts at the platform, the statuses, the events about the message and the attempts to deliver them. The time of an event is when it was recorded; that of a status may be the platform's. The response has at most ${MAX_TIMELINE_ENTRIES} entries: later attempts to deliver are left out, and \`GET /api/webhooks/events/{id}\` has them. Events are kept for a shorter time than messages.`,
+      description: `The acceptance, the attempts at the platform, the statuses, the events about the message and the attempts to deliver them. The time of an event is when it was recorded. The time of a status may be the platform's, but is not before that of the status before it. The response has at most ${MAX_TIMELINE_ENTRIES} entries: later attempts to deliver are left out, and \`GET /api/webhooks/events/{id}\` has them. Events are kept for a shorter time than messages.`,
       params: messageParams,
       reply: messageTimeline,
       async handle({ caller, params: { message_id } }) {

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import t from "tap";
+import { checkRequestIds } from "../../fixtures/captured-log.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import {
   DEMO_CHAT_TOKEN,
@@ -345,5 +346,6 @@ t.test("channel media", async (t) => {
     t.notMatch(text, "appsecret_proof");
     const lines = api.lines.filter(({ route }) => String(route).endsWith("/media/{media_id}"));
     t.ok(lines.some(({ status, error }) => status === 200 && error === undefined));
+    checkRequestIds(t, api.lines);
   });
 });

@@ -1,4 +1,5 @@
 import t from "tap";
+import { checkRequestIds } from "../../fixtures/captured-log.ts";
 import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
 import { type AdsContext, startAdsContext } from "../../fixtures/tenants/ad-grants.ts";
 import {
@@ -234,6 +235,10 @@ t.test("ad objects", async (t) => {
     const path = `/campaigns/${ids.adset}`;
     for (const reply of [await advertiser.edit(path, { name: "x" }), await advertiser.read(path)])
       t.match(reply, { status: 404, body: { error: "platform_object_not_found" } });
+  });
+
+  t.test("the log names the request of each platform call", async (t) => {
+    checkRequestIds(t, context.api.lines);
   });
 });
 

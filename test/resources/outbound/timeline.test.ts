@@ -1,12 +1,9 @@
-import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import { recordEvents } from "../../../src/domain/events/record-events.ts";
-import { MINUTE } from "../../../src/runtime/durations.ts";
-import { finishSends } from "../../../src/store/messages/finish-sends.ts";
 import { appendAttempt } from "../../../src/store/messages/platform-attempts.ts";
 import { configureWebhook } from "../../fixtures/events/events.ts";
 import { startApi } from "../../fixtures/http/api.ts";
-import { makeSender, textMessage } from "../../fixtures/messages/messages.ts";
+import { makeSender, textMessage, updateRow } from "../../fixtures/messages/messages.ts";
 import {
   answerAccepted,
   answerRefused,
@@ -82,49 +79,6 @@ t.test("the timeline of a message", async (t) => {
     platform.answer = (response) => answerAccepted(response, "wamid.later");
   });
 
-  t.test(
-    "has the attempt of a dispatcher that died, and its outcome if it is reported after all",
-    async (t) => {
-      const lease = randomUUID();
-      const sendColumns = {
-        state: "in_hand",
-        worker_id: "wrk_dead",
-        lease,
-        claimed_at: new Date(Date.now() - MINUTE),
-        enqueued_at: null,
-        sending_at: new Date(),
-        started_at: new Date(),
-      };
-      const id = await queueMessage(context, { to: "5511900000004", sendColumns });
-      await untilMessage(context, id, { status: "unknown" });
-      t.match(await attemptsOf(id), [{ attempt: 1, outcome: "unknown", duration_ms: null, error: null }]);
-      const interrupted = context.lines.filter(({ event }) => event === "message.interrupted");
-      t.match(interrupted, [{ level: "warn", client: context.tenant.id, message_id: id }]);
-      const attempt = {
-        at: new Date().toISOString(),
-        outcome: "accepted",
-        status_code: 200,
-        duration_ms: 9,
-        error: null,
-      } as const;
-      await finishSends(context.db, [
-        {
-          ...{
-            client_id: context.tenant.id,
-            id,
-            lease,
-            outcome: "accepted",
-            attempt,
-            steps: [],
-            parts_sent: 1,
-          },
-          ...{ platform_message_id: "wamid.late", caption_message_id: null, error: null, delay_ms: null },
-        },
-      ]);
-      t.match(await attemptsOf(id), [{ attempt: 1, outcome: "accepted", status_code: 200, duration_ms: 9 }]);
-    },
-  );
-
   t.test("keeps the first attempt and the last 99", async (t) => {
     const id = await queueMessage(context, { to: "5511900000005" });
     await untilMessage(context, id, { status: "accepted" });
@@ -189,6 +143,20 @@ t.test("the timeline of a message with events", async (t) => {
     const { data } = (await read()).body;
     t.equal(data.length, 1_000);
     t.match(data.at(-1), { type: "delivery_attempt", attempt: 997 });
+  });
+
+  t.test("is in order although the platform reports whole seconds of another clock", async (t) => {
+    const at = new Date(Date.now() - 60_000).toISOString();
+    const timeline = JSON.stringify(["sent", "read"].map((status) => ({ status, at })));
+    await updateRow(api, "messages", { id, status: "read", timeline });
+    const { data } = (await read()).body;
+    t.match(data.slice(0, 4), [
+      { type: "accepted" },
+      { status: "queued" },
+      { status: "sent" },
+      { status: "read" },
+    ]);
+    t.equal(data[3].at, data[0].at);
   });
 
   t.test("is 404 for another client's message", async (t) => {

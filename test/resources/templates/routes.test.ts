@@ -1,4 +1,5 @@
 import t from "tap";
+import { checkRequestIds } from "../../fixtures/captured-log.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import type { Fault, ReceivedCall } from "../../fixtures/platforms/platforms.ts";
 import { readClientEvents } from "../../fixtures/platforms/webhooks.ts";
@@ -529,5 +530,6 @@ t.test("templates", async (t) => {
     const { text } = await submit(simpleTemplate("a_template"));
     t.notMatch(text, "EAA");
     t.notMatch(JSON.stringify(api.lines), "EAA");
+    checkRequestIds(t, api.lines);
   });
 });

@@ -3,6 +3,7 @@ import t, { type Test } from "tap";
 import { createStreams } from "../../../../src/queue/streams.ts";
 import { MINUTE } from "../../../../src/runtime/durations.ts";
 import { claimSends } from "../../../../src/store/messages/claim-sends.ts";
+import { finishSends } from "../../../../src/store/messages/finish-sends.ts";
 import { type SendSweepParts, sweepSends } from "../../../../workers/dispatcher/sending/sweeper.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
 import { type Api, startApi } from "../../../fixtures/http/api.ts";
@@ -55,7 +56,7 @@ t.test("a sweep whose transaction is repeated abandons, logs and notifies once",
   const interrupted = await insert({ ...unstarted(), sending_at: new Date() });
   await sweepSends(parts);
   t.same(abandoned, [[expired, "expired"]]);
-  t.same(events(), ["sweep.reclaimed"]);
+  t.same(events(), ["message.interrupted", "sweep.reclaimed"]);
   t.match(await readMessageState(api, expired), { status: "failed", error: { code: "expired" } });
   t.match(await readMessageState(api, interrupted), { status: "unknown" });
   t.equal(new Set(notified).size, notified.length);
@@ -127,3 +128,51 @@ t.test("a send is not postponed while its channel is being reconnected", async (
   await sweepSends(parts);
   t.notOk(await isDue(), "a send whose channel stays unconnected is postponed");
 });
+
+t.test(
+  "an interrupted attempt is recorded as unknown, until its dispatcher reports the outcome",
+  async (t) => {
+    const { api, parts, insert } = await open(t);
+    const columns = { ...unstarted(), sending_at: new Date() };
+    const id = await insert(columns);
+    await sweepSends(parts);
+    const readAttempts = async () => {
+      const [row] = await api.db.query<{ client_id: string; platform_attempts: unknown }>(
+        "select client_id, platform_attempts from messages where id = $1",
+        [id],
+      );
+      return row;
+    };
+    const interrupted = await readAttempts();
+    t.match(interrupted?.platform_attempts, [{ attempt: 1, outcome: "unknown", at: String }]);
+    const attempt = {
+      at: new Date().toISOString(),
+      outcome: "accepted",
+      status_code: 200,
+      duration_ms: 9,
+      error: null,
+    } as const;
+    await finishSends(api.db, [
+      {
+        ...{
+          client_id: interrupted?.client_id as string,
+          id,
+          lease: columns.lease,
+          outcome: "accepted",
+          attempt,
+          steps: [],
+        },
+        ...{
+          parts_sent: 1,
+          platform_message_id: "wamid.late",
+          caption_message_id: null,
+          error: null,
+          delay_ms: null,
+        },
+      },
+    ]);
+    t.same((await readAttempts())?.platform_attempts, [
+      { attempt: 1, at: attempt.at, outcome: "accepted", status_code: 200, duration_ms: 9 },
+    ]);
+  },
+);

@@ -1,5 +1,5 @@
-import { EVENT_TYPES, MESSAGE_STATUSES } from "./enumerations.ts";
-import { messageError } from "./messages.ts";
+import { EVENT_TYPES, MESSAGE_STATUSES } from "../enumerations.ts";
+import { messageError } from "../messages.ts";
 import {
   nullable,
   object,
@@ -9,7 +9,7 @@ import {
   type TProperties,
   Type,
   timestamp,
-} from "./types.ts";
+} from "../types.ts";
 
 export const PLATFORM_ATTEMPT_OUTCOMES = ["accepted", "rejected", "retry", "unknown"] as const;
 

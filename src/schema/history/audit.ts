@@ -1,4 +1,4 @@
-import { nullable, object, oneOf, prefixedId, type Static, Type, timestamp } from "./types.ts";
+import { nullable, object, oneOf, prefixedId, type Static, Type, timestamp } from "../types.ts";
 
 export const auditEntry = object(
   {
