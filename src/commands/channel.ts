@@ -2,11 +2,11 @@ import { toChannel } from "../domain/channels/channel-dto.ts";
 import { type ChannelAsset, connectChannel } from "../domain/channels/channels.ts";
 import { CHANNEL_STATUSES, type Platform } from "../schema/enumerations.ts";
 import { listChannels } from "../store/channels/channels.ts";
-import { type Command, CommandError, defineCommand, UsageError } from "./command.ts";
-import { operatorActor, requireClient } from "./operator.ts";
-import { flag, OPTION, optional, parseOneOf, required } from "./options.ts";
-import { toColumns } from "./print.ts";
-import { readAllPages } from "./read-all-pages.ts";
+import { type Command, CommandError, defineCommand, UsageError } from "./program/command.ts";
+import { operatorActor, requireClient } from "./program/operator.ts";
+import { flag, OPTION, optional, parseOneOf, required } from "./program/options.ts";
+import { toColumns } from "./program/print.ts";
+import { readAllPages } from "./program/read-pages.ts";
 
 const ID_FLAGS = {
   phoneNumberId: "--phone-number-id",

@@ -1,7 +1,7 @@
 import { createClient, deleteClient, listClients } from "../store/tenants/clients.ts";
-import { type Command, defineCommand } from "./command.ts";
-import { confirmWithName, requireClient } from "./operator.ts";
-import { flag, OPTION, required } from "./options.ts";
+import { type Command, defineCommand } from "./program/command.ts";
+import { confirmWithName, requireClient } from "./program/operator.ts";
+import { flag, OPTION, required } from "./program/options.ts";
 
 export const CLIENT_COMMANDS: readonly Command[] = [
   defineCommand({

@@ -9,11 +9,11 @@ import { searchEvents } from "../domain/events/search-events.ts";
 import { EVENT_STATUSES, EVENT_TYPES } from "../schema/enumerations.ts";
 import { type Period, type PeriodInput, readPeriod } from "../schema/period.ts";
 import type { PageRequest } from "../store/database/paging.ts";
-import { type Command, defineCommand, UsageError } from "./command.ts";
-import { requireClient, sayMore } from "./operator.ts";
-import { DEFAULT_LISTED_ROWS, OPTION, optional, parseOneOf, required } from "./options.ts";
-import { toColumns } from "./print.ts";
-import { readPages } from "./read-all-pages.ts";
+import { type Command, defineCommand, UsageError } from "./program/command.ts";
+import { requireClient, sayMore } from "./program/operator.ts";
+import { DEFAULT_LISTED_ROWS, OPTION, optional, parseOneOf, required } from "./program/options.ts";
+import { toColumns } from "./program/print.ts";
+import { readPages } from "./program/read-pages.ts";
 
 export const EVENTS_COMMANDS: readonly Command[] = [
   defineCommand({

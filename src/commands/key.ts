@@ -1,9 +1,9 @@
 import { createKey, revokeKey } from "../domain/tenants/api-keys.ts";
 import { findApiKeyOwner, listApiKeys } from "../store/tenants/api-keys.ts";
-import { type Command, CommandError, defineCommand } from "./command.ts";
-import { operatorActor, requireClient } from "./operator.ts";
-import { OPTION, optional, required } from "./options.ts";
-import { readAllPages } from "./read-all-pages.ts";
+import { type Command, CommandError, defineCommand } from "./program/command.ts";
+import { operatorActor, requireClient } from "./program/operator.ts";
+import { OPTION, optional, required } from "./program/options.ts";
+import { readAllPages } from "./program/read-pages.ts";
 
 export const KEY_COMMANDS: readonly Command[] = [
   defineCommand({

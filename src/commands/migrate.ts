@@ -1,5 +1,5 @@
 import { applyMigrations } from "../store/database/migrations.ts";
-import { type Command, defineCommand } from "./command.ts";
+import { type Command, defineCommand } from "./program/command.ts";
 
 export const MIGRATE_COMMAND: Command = defineCommand({
   name: "migrate",

@@ -5,10 +5,10 @@ import { partitionsOf } from "../queue/streams.ts";
 import { WAIT_REASONS } from "../queue/waiting-work.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { holdQueue, releaseQueue } from "../store/processes/queue-hold.ts";
-import { type Command, defineCommand } from "./command.ts";
-import { confirmWithName, operatorActor, requireClient } from "./operator.ts";
-import { flag, OPTION, required } from "./options.ts";
-import { toTable } from "./print.ts";
+import { type Command, defineCommand } from "./program/command.ts";
+import { confirmWithName, operatorActor, requireClient } from "./program/operator.ts";
+import { flag, OPTION, required } from "./program/options.ts";
+import { toTable } from "./program/print.ts";
 
 const CONNECT_TIMEOUT_MS = 5 * SECOND;
 const MAX_READS = 3;

@@ -8,8 +8,8 @@ import {
   type SealedColumn,
   type SealedValue,
 } from "../store/database/sealed-columns.ts";
-import { type Command, defineCommand } from "./command.ts";
-import type { Progress } from "./progress.ts";
+import { type Command, defineCommand } from "./program/command.ts";
+import type { Progress } from "./program/progress.ts";
 
 const BATCH_ROWS = 500;
 

@@ -6,10 +6,10 @@ import {
 } from "../domain/stats/read-stats.ts";
 import { readStatsPeriod, type StatsPeriod, type StatsPeriodInput } from "../domain/stats/stats-period.ts";
 import { STATS_INTERVALS } from "../schema/enumerations.ts";
-import { type Command, CommandError, defineCommand, UsageError } from "./command.ts";
-import { requireClient } from "./operator.ts";
-import { OPTION, optional, parseOneOf, required } from "./options.ts";
-import { toText } from "./print.ts";
+import { type Command, CommandError, defineCommand, UsageError } from "./program/command.ts";
+import { requireClient } from "./program/operator.ts";
+import { OPTION, optional, parseOneOf, required } from "./program/options.ts";
+import { toText } from "./program/print.ts";
 
 interface ClientStats {
   messages: MessageStats;

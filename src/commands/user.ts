@@ -10,10 +10,10 @@ import {
   CommandError,
   defineCommand,
   overloadedError,
-} from "./command.ts";
-import { operatorActor, requireClient } from "./operator.ts";
-import { OPTION, optional, required } from "./options.ts";
-import { readAllPages } from "./read-all-pages.ts";
+} from "./program/command.ts";
+import { operatorActor, requireClient } from "./program/operator.ts";
+import { OPTION, optional, required } from "./program/options.ts";
+import { readAllPages } from "./program/read-pages.ts";
 
 export const USER_COMMANDS: readonly Command[] = [
   defineCommand({

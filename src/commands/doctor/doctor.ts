@@ -1,7 +1,7 @@
 import { type Config, inspectSettings } from "../../runtime/config/config.ts";
 import { type Environment, SETTINGS, type Setting } from "../../runtime/config/settings.ts";
 import { createDatabase } from "../../store/database/database.ts";
-import { type Command, defineCommand, notRunningHint } from "../command.ts";
+import { type Command, defineCommand, notRunningHint } from "../program/command.ts";
 import { type Finding, failed, ok } from "./finding.ts";
 import { examineClock, examineIdentityProvider, examinePlatforms } from "./platforms.ts";
 import { examinePostgres, examineRedis } from "./servers.ts";

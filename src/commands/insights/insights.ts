@@ -3,9 +3,15 @@ import { createReportExport } from "../../domain/ads/insights-export/report-expo
 import { awaitConnection } from "../../queue/redis.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { DATE_PRESETS } from "../../schema/ad-enumerations.ts";
-import { type Command, type CommandContext, CommandError, defineCommand, UsageError } from "../command.ts";
-import { requireClient } from "../operator.ts";
-import { OPTION, optional, parseOneOf, required } from "../options.ts";
+import {
+  type Command,
+  type CommandContext,
+  CommandError,
+  defineCommand,
+  UsageError,
+} from "../program/command.ts";
+import { requireClient } from "../program/operator.ts";
+import { OPTION, optional, parseOneOf, required } from "../program/options.ts";
 import { createOutputFile } from "./output-file.ts";
 import { runReport, withPlatformCode, writeRows } from "./write-report.ts";
 

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { type FileHandle, lstat, open, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { randomText } from "../../security/random-text.ts";
-import { CommandError } from "../command.ts";
+import { CommandError } from "../program/command.ts";
 
 /** A file that appears under its name only when it is complete; until then its text is in a temporary file beside it. */
 export interface OutputFile {

@@ -2,7 +2,7 @@ import { formatInsightsCsv } from "../../domain/ads/insights-csv/insights-csv.ts
 import { platformCodeOf, type ReportExport } from "../../domain/ads/insights-export/report-export.ts";
 import { isCompleted } from "../../domain/ads/insights-reports.ts";
 import { DEFAULT_INSIGHTS_FIELDS } from "../../schema/ad-enumerations.ts";
-import { type CommandContext, CommandError } from "../command.ts";
+import { type CommandContext, CommandError } from "../program/command.ts";
 import type { OutputFile } from "./output-file.ts";
 
 type EndedRun = Awaited<ReturnType<ReportExport["run"]>>;

@@ -1,5 +1,5 @@
-import { type Command, usageOf as optionUsageOf } from "../../commands/command.ts";
-import { COMMANDS } from "../../commands/program.ts";
+import { type Command, usageOf as optionUsageOf } from "../../commands/program/command.ts";
+import { COMMANDS } from "../../commands/program/program.ts";
 import { describeEndpoint } from "../../delivery/endpoints.ts";
 import { ERROR_CODES, ERROR_STATUS } from "../../http/api-error.ts";
 import { ERROR_NOTES } from "../../http/openapi/error-notes.ts";

@@ -1,14 +1,14 @@
 import t from "tap";
-import { createClientWithOwner } from "../../src/domain/tenants/users.ts";
-import { readConfig } from "../../src/runtime/config/config.ts";
-import { AD_ACCOUNTS, PAGES, WABAS } from "../../src/sandbox/built-in-assets.ts";
-import { startApi } from "../fixtures/http/api.ts";
-import { createCommandRunner } from "../fixtures/processes/command-line.ts";
-import { testSettings } from "../fixtures/processes/settings.ts";
-import { cloneDatabase } from "../fixtures/servers/servers.ts";
-import { makeActor } from "../fixtures/tenants/actors.ts";
-import { createFastPasswords } from "../fixtures/tenants/passwords.ts";
-import { until } from "../fixtures/until.ts";
+import { createClientWithOwner } from "../../../src/domain/tenants/users.ts";
+import { readConfig } from "../../../src/runtime/config/config.ts";
+import { AD_ACCOUNTS, PAGES, WABAS } from "../../../src/sandbox/built-in-assets.ts";
+import { startApi } from "../../fixtures/http/api.ts";
+import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
+import { testSettings } from "../../fixtures/processes/settings.ts";
+import { cloneDatabase } from "../../fixtures/servers/servers.ts";
+import { makeActor } from "../../fixtures/tenants/actors.ts";
+import { createFastPasswords } from "../../fixtures/tenants/passwords.ts";
+import { until } from "../../fixtures/until.ts";
 
 t.test("herald demo", async (t) => {
   const settings = await testSettings(t, { DATABASE_URL: await cloneDatabase(t, "template0") });

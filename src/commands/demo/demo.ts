@@ -1,22 +1,22 @@
-import { createKey } from "../domain/tenants/api-keys.ts";
-import { acceptTerms } from "../domain/tenants/terms.ts";
-import { changePassword, createClientWithOwner } from "../domain/tenants/users.ts";
-import { SCOPES } from "../schema/enumerations.ts";
-import { isMatchingSecret, parseApiKey } from "../security/api-keys.ts";
-import { generatePassword } from "../security/passwords.ts";
-import { applyMigrations } from "../store/database/migrations.ts";
-import { findApiKeyCredential, isActiveApiKey } from "../store/tenants/api-keys.ts";
-import { readTermsStatus } from "../store/tenants/terms.ts";
-import { findUserByEmail, type UserCredentialRow } from "../store/tenants/users.ts";
+import { createKey } from "../../domain/tenants/api-keys.ts";
+import { acceptTerms } from "../../domain/tenants/terms.ts";
+import { changePassword, createClientWithOwner } from "../../domain/tenants/users.ts";
+import { SCOPES } from "../../schema/enumerations.ts";
+import { isMatchingSecret, parseApiKey } from "../../security/api-keys.ts";
+import { generatePassword } from "../../security/passwords.ts";
+import { applyMigrations } from "../../store/database/migrations.ts";
+import { findApiKeyCredential, isActiveApiKey } from "../../store/tenants/api-keys.ts";
+import { readTermsStatus } from "../../store/tenants/terms.ts";
+import { findUserByEmail, type UserCredentialRow } from "../../store/tenants/users.ts";
 import {
   type Command,
   type CommandContext,
   CommandError,
   defineCommand,
   overloadedError,
-} from "./command.ts";
+} from "../program/command.ts";
+import { operatorActor } from "../program/operator.ts";
 import { connectDemo, type DemoConnections } from "./demo-connections.ts";
-import { operatorActor } from "./operator.ts";
 
 const EMAIL = "owner@example.com";
 const KEY_INPUT = { name: "Demo key", scopes: SCOPES, expiresAt: null, production: false };

@@ -1,4 +1,4 @@
-import type { PageRequest } from "../store/database/paging.ts";
+import type { PageRequest } from "../../store/database/paging.ts";
 
 const PAGE_ROWS = 500;
 

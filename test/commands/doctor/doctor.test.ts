@@ -1,12 +1,12 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import t, { type Test } from "tap";
-import { readConfig } from "../../src/runtime/config/config.ts";
-import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
-import { createCommandRunner } from "../fixtures/processes/command-line.ts";
-import { testSettings } from "../fixtures/processes/settings.ts";
-import { REFUSALS, startRefusingRedis } from "../fixtures/servers/redis-refusals.ts";
-import { cloneDatabase, connectRawClient } from "../fixtures/servers/servers.ts";
+import { readConfig } from "../../../src/runtime/config/config.ts";
+import { createSecretBox, sealedContext } from "../../../src/security/secret-box.ts";
+import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
+import { testSettings } from "../../fixtures/processes/settings.ts";
+import { REFUSALS, startRefusingRedis } from "../../fixtures/servers/redis-refusals.ts";
+import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 
 interface Finding {
   check: string;

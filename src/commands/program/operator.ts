@@ -1,5 +1,5 @@
-import type { AuditActor } from "../store/tenants/audit-log.ts";
-import { findClient } from "../store/tenants/clients.ts";
+import type { AuditActor } from "../../store/tenants/audit-log.ts";
+import { findClient } from "../../store/tenants/clients.ts";
 import { type CommandContext, CommandError } from "./command.ts";
 
 /** The actor of a command in the audit log. */

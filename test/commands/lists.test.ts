@@ -1,12 +1,12 @@
 import t from "tap";
-import { readConfig } from "../../../src/runtime/config/config.ts";
-import { newId } from "../../../src/runtime/ids.ts";
-import { configureWebhook, makeEventAt, makeEvents, updateDelivery } from "../../fixtures/events/events.ts";
-import { startApi } from "../../fixtures/http/api.ts";
-import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
-import { testSettings } from "../../fixtures/processes/settings.ts";
-import { makeChannel } from "../../fixtures/tenants/channels.ts";
-import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { configureWebhook, makeEventAt, makeEvents, updateDelivery } from "../fixtures/events/events.ts";
+import { startApi } from "../fixtures/http/api.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
+import { testSettings } from "../fixtures/processes/settings.ts";
+import { makeChannel } from "../fixtures/tenants/channels.ts";
+import { makeTenant, type Tenant } from "../fixtures/tenants/tenants.ts";
 
 const UNKNOWN_CLIENT = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";
 const LISTS = ["channel", "events", "audit"] as const;

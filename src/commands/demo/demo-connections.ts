@@ -1,14 +1,14 @@
-import { type Grant, storeActiveGrant } from "../domain/ads/ad-grants.ts";
-import { type ChannelInput, connectChannels } from "../domain/channels/channels.ts";
-import { changeWebhookConfig, generateSecret, readSecret } from "../domain/tenants/webhook-configs.ts";
-import { DEMO_ASSETS } from "../schema/demo-assets.ts";
-import { listAdAccounts } from "../store/ads/ad-accounts.ts";
-import { listChannels } from "../store/channels/channels.ts";
-import type { Database } from "../store/database/database.ts";
-import type { AuditActor } from "../store/tenants/audit-log.ts";
-import { findWebhookConfig } from "../store/tenants/webhook-configs.ts";
-import type { CommandContext } from "./command.ts";
-import { operatorActor } from "./operator.ts";
+import { type Grant, storeActiveGrant } from "../../domain/ads/ad-grants.ts";
+import { type ChannelInput, connectChannels } from "../../domain/channels/channels.ts";
+import { changeWebhookConfig, generateSecret, readSecret } from "../../domain/tenants/webhook-configs.ts";
+import { DEMO_ASSETS } from "../../schema/demo-assets.ts";
+import { listAdAccounts } from "../../store/ads/ad-accounts.ts";
+import { listChannels } from "../../store/channels/channels.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { AuditActor } from "../../store/tenants/audit-log.ts";
+import { findWebhookConfig } from "../../store/tenants/webhook-configs.ts";
+import type { CommandContext } from "../program/command.ts";
+import { operatorActor } from "../program/operator.ts";
 
 const { phoneNumberId, wabaId, pageId, photoappUserId, displayPhoneNumber, templateNamespace } = DEMO_ASSETS;
 const { name: displayName, chatToken, pageToken } = DEMO_ASSETS;

@@ -1,11 +1,11 @@
-import { toAuditEntry } from "../../domain/tenants/audit-dto.ts";
-import type { PageRequest } from "../../store/database/paging.ts";
-import { listAudit } from "../../store/tenants/audit-log.ts";
-import { type Command, defineCommand } from "../command.ts";
-import { requireClient, sayMore } from "../operator.ts";
-import { DEFAULT_LISTED_ROWS, OPTION, optional, required } from "../options.ts";
-import { toText } from "../print.ts";
-import { readPages } from "../read-all-pages.ts";
+import { toAuditEntry } from "../domain/tenants/audit-dto.ts";
+import type { PageRequest } from "../store/database/paging.ts";
+import { listAudit } from "../store/tenants/audit-log.ts";
+import { type Command, defineCommand } from "./program/command.ts";
+import { requireClient, sayMore } from "./program/operator.ts";
+import { DEFAULT_LISTED_ROWS, OPTION, optional, required } from "./program/options.ts";
+import { toText } from "./program/print.ts";
+import { readPages } from "./program/read-pages.ts";
 
 const anyText = (about: string) => optional({ placeholder: "TEXT", about, parse: (text: string) => text });
 

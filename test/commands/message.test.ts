@@ -1,11 +1,11 @@
 import t from "tap";
-import { recordEvents } from "../../../src/domain/events/record-events.ts";
-import { readConfig } from "../../../src/runtime/config/config.ts";
-import { startApi } from "../../fixtures/http/api.ts";
-import { makeSender, textMessage, updateRow } from "../../fixtures/messages/messages.ts";
-import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
-import { testSettings } from "../../fixtures/processes/settings.ts";
-import { makeChannel } from "../../fixtures/tenants/channels.ts";
+import { recordEvents } from "../../src/domain/events/record-events.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
+import { startApi } from "../fixtures/http/api.ts";
+import { makeSender, textMessage, updateRow } from "../fixtures/messages/messages.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
+import { testSettings } from "../fixtures/processes/settings.ts";
+import { makeChannel } from "../fixtures/tenants/channels.ts";
 
 const AT = "2026-11-01T09:30:01.000Z";
 

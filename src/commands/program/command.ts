@@ -1,12 +1,12 @@
-import type { ReportExportParts } from "../domain/ads/insights-export/report-export.ts";
-import type { RedisClient } from "../queue/redis.ts";
-import type { Config } from "../runtime/config/config.ts";
-import type { Environment } from "../runtime/config/settings.ts";
-import type { Log } from "../runtime/logging/log.ts";
-import type { Passwords } from "../security/passwords.ts";
-import type { SecretBox } from "../security/secret-box.ts";
-import type { UserTokens } from "../security/user-tokens.ts";
-import type { Database } from "../store/database/database.ts";
+import type { ReportExportParts } from "../../domain/ads/insights-export/report-export.ts";
+import type { RedisClient } from "../../queue/redis.ts";
+import type { Config } from "../../runtime/config/config.ts";
+import type { Environment } from "../../runtime/config/settings.ts";
+import type { Log } from "../../runtime/logging/log.ts";
+import type { Passwords } from "../../security/passwords.ts";
+import type { SecretBox } from "../../security/secret-box.ts";
+import type { UserTokens } from "../../security/user-tokens.ts";
+import type { Database } from "../../store/database/database.ts";
 import type { Progress } from "./progress.ts";
 
 /** The dependencies of a command. Settings are read and connections opened on first access. */

@@ -1,5 +1,5 @@
 import t from "tap";
-import { createProgress } from "../../src/commands/progress.ts";
+import { createProgress } from "../../../src/commands/program/progress.ts";
 
 const fakeScreen = (isTTY: boolean) => {
   const written: string[] = [];

@@ -1,10 +1,10 @@
-import { DAY, HOUR, MINUTE, SECOND } from "../runtime/durations.ts";
-import { type IdPrefix, isClientId, isPrefixedId } from "../runtime/ids.ts";
-import { externalRef, platformId, platformToken } from "../schema/channels.ts";
-import { EVENT_KEYS, PLATFORMS, ROLES, SCOPES, type Scope } from "../schema/enumerations.ts";
-import { email, entityName, password } from "../schema/tenants.ts";
-import { object, type Static, type TSchema, timestamp } from "../schema/types.ts";
-import { createValidator } from "../schema/validate.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../runtime/durations.ts";
+import { type IdPrefix, isClientId, isPrefixedId } from "../../runtime/ids.ts";
+import { externalRef, platformId, platformToken } from "../../schema/channels.ts";
+import { EVENT_KEYS, PLATFORMS, ROLES, SCOPES, type Scope } from "../../schema/enumerations.ts";
+import { email, entityName, password } from "../../schema/tenants.ts";
+import { object, type Static, type TSchema, timestamp } from "../../schema/types.ts";
+import { createValidator } from "../../schema/validate.ts";
 import { type Option, UsageError } from "./command.ts";
 
 type OptionSpec<T> = Omit<Option<T>, "required">;

@@ -1,9 +1,22 @@
 import { Command as CommanderCommand, CommanderError, Option as CommanderOption } from "commander";
-import { ConfigError } from "../runtime/config/config.ts";
-import { packageVersion } from "../runtime/package-root.ts";
-import { DatabaseUnavailable, isMissingTable } from "../store/database/faults.ts";
-import { CHANNEL_COMMANDS } from "./channel.ts";
-import { CLIENT_COMMANDS } from "./client.ts";
+import { ConfigError } from "../../runtime/config/config.ts";
+import { packageVersion } from "../../runtime/package-root.ts";
+import { DatabaseUnavailable, isMissingTable } from "../../store/database/faults.ts";
+import { AUDIT_COMMANDS } from "../audit.ts";
+import { CHANNEL_COMMANDS } from "../channel.ts";
+import { CLIENT_COMMANDS } from "../client.ts";
+import { DEMO_COMMAND } from "../demo/demo.ts";
+import { DOCTOR_COMMAND } from "../doctor/doctor.ts";
+import { EVENTS_COMMANDS } from "../events.ts";
+import { INSIGHTS_COMMANDS } from "../insights/insights.ts";
+import { KEY_COMMANDS } from "../key.ts";
+import { MESSAGE_COMMANDS } from "../message.ts";
+import { MIGRATE_COMMAND } from "../migrate.ts";
+import { QUEUE_COMMANDS } from "../queue.ts";
+import { SECRETS_COMMANDS } from "../secrets.ts";
+import { STATS_COMMAND } from "../stats.ts";
+import { TERMS_COMMANDS } from "../terms.ts";
+import { USER_COMMANDS } from "../user.ts";
 import {
   type Command,
   type CommandContext,
@@ -13,20 +26,7 @@ import {
   toFlag,
   UsageError,
 } from "./command.ts";
-import { DEMO_COMMAND } from "./demo.ts";
-import { DOCTOR_COMMAND } from "./doctor/doctor.ts";
-import { EVENTS_COMMANDS } from "./events.ts";
-import { AUDIT_COMMANDS } from "./history/audit.ts";
-import { MESSAGE_COMMANDS } from "./history/message.ts";
-import { INSIGHTS_COMMANDS } from "./insights/insights.ts";
-import { KEY_COMMANDS } from "./key.ts";
-import { MIGRATE_COMMAND } from "./migrate.ts";
 import { toText } from "./print.ts";
-import { QUEUE_COMMANDS } from "./queue.ts";
-import { SECRETS_COMMANDS } from "./secrets.ts";
-import { STATS_COMMAND } from "./stats.ts";
-import { TERMS_COMMANDS } from "./terms.ts";
-import { USER_COMMANDS } from "./user.ts";
 
 /** The list of verbs: a new one adds its line here. */
 export const COMMANDS: readonly Command[] = [

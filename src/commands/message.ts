@@ -1,10 +1,10 @@
-import { readTimeline } from "../../domain/messages/message-timeline.ts";
-import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../../schema/history/message-timeline.ts";
-import type { MessageDto, MessageErrorDto } from "../../schema/messages.ts";
-import { findMessageOwner } from "../../store/messages/message-timeline.ts";
-import { type Command, CommandError, defineCommand } from "../command.ts";
-import { OPTION, positional } from "../options.ts";
-import { toText } from "../print.ts";
+import { readTimeline } from "../domain/messages/message-timeline.ts";
+import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../schema/history/message-timeline.ts";
+import type { MessageDto, MessageErrorDto } from "../schema/messages.ts";
+import { findMessageOwner } from "../store/messages/message-timeline.ts";
+import { type Command, CommandError, defineCommand } from "./program/command.ts";
+import { OPTION, positional } from "./program/options.ts";
+import { toText } from "./program/print.ts";
 
 export const MESSAGE_COMMANDS: readonly Command[] = [
   defineCommand({
