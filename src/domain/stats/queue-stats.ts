@@ -5,6 +5,7 @@ import { EVENT_KEYS, type EventKey } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import type { Database } from "../../store/database/database.ts";
 import { countWaitingDeliveries, type WaitingDeliveries } from "../../store/events/waiting-deliveries.ts";
+import { readQueueHold } from "../../store/processes/queue-hold.ts";
 import { findWebhookConfig } from "../../store/tenants/webhook-configs.ts";
 
 export interface QueueStatsParts {
@@ -39,13 +40,14 @@ export function createQueueStats(parts: QueueStatsParts): (clientId: string) => 
 }
 
 async function readQueueStats(parts: QueueStatsParts, clientId: string): Promise<QueueStats> {
-  const [rows, breaker] = await Promise.all([
+  const [{ held }, rows, breaker] = await Promise.all([
+    readQueueHold(parts.db),
     countWaitingDeliveries(parts.db, clientId),
     readBreaker(parts, clientId),
   ]);
   const keys = rows.some(({ key }) => key === null) ? [...EVENT_KEYS, null] : EVENT_KEYS;
   return {
-    held: false,
+    held,
     data: keys.map((key) => toKeyQueue(key, { row: rows.find((row) => row.key === key), breaker })),
   };
 }

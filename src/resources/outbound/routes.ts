@@ -52,6 +52,7 @@ export function outboundRoutes(parts: OutboundParts): Route[] {
     route({
       method: "get",
       path: "/api/outbound/messages/{message_id}/timeline",
+      operationId: "getMessageTimeline",
       scope: "messages:send",
       summary: "Read what happened to a message, oldest first",
       description: `The acceptance, the attempts at the platform, the statuses, the events about the message and the attempts to deliver them. The time of an event is when it was recorded. The time of a status may be the platform's, but is not before that of the status before it. The response has at most ${MAX_TIMELINE_ENTRIES} entries: later attempts to deliver are left out, and \`GET /api/webhooks/events/{id}\` has them. Events are kept for a shorter time than messages.`,

@@ -15,6 +15,7 @@ export function statsRoutes(parts: QueueStatsParts): Route[] {
     route({
       method: "get",
       path: "/api/stats/messages",
+      operationId: "getMessageStats",
       scope: "messages:send",
       summary: "Count outbound messages by outcome, interval and channel",
       description: DESCRIPTION,
@@ -28,6 +29,7 @@ export function statsRoutes(parts: QueueStatsParts): Route[] {
     route({
       method: "get",
       path: "/api/stats/events",
+      operationId: "getEventStats",
       scope: "webhooks:manage",
       summary: "Count events by outcome, interval and key",
       description: DESCRIPTION,
@@ -41,6 +43,7 @@ export function statsRoutes(parts: QueueStatsParts): Route[] {
     route({
       method: "get",
       path: "/api/stats/queue",
+      operationId: "getQueueStats",
       scope: "webhooks:manage",
       summary: "Read how many events wait for your backend now, by key",
       reply: queueStats,

@@ -16,13 +16,10 @@ export const lookUpKey = (clientId: string): string => `left join lateral (
       limit 1
     ) e on true`;
 
-/**
- * SQL: settings of a transaction that counts rows by key. The planner expects a group per row and would sort
- * them all; compiling a plan for all partitions takes longer than running it.
- */
-export const COUNT_BY_HASHING = "set_config('enable_sort', 'off', true), set_config('jit', 'off', true)";
+/** SQL: compiling a plan for all partitions takes longer than running it. Applies to the transaction. */
+export const WITHOUT_JIT = "set_config('jit', 'off', true)";
 
-const SET_COUNTING = sql(`select ${COUNT_BY_HASHING}`);
+const DISABLE_JIT = sql(`select ${WITHOUT_JIT}`);
 
 /** The waiting deliveries of one key; null for events without a key. */
 export interface WaitingDeliveries {
@@ -48,6 +45,6 @@ const COUNT_WAITING = sql(`
 /** Counts a client's waiting deliveries by key. */
 export const countWaitingDeliveries = (db: Database, clientId: string): Promise<WaitingDeliveries[]> =>
   db.transaction(async (tx) => {
-    await tx.query(SET_COUNTING);
+    await tx.query(DISABLE_JIT);
     return tx.query<WaitingDeliveries>(COUNT_WAITING, [clientId]);
   });

@@ -1,7 +1,7 @@
 import { HOUR } from "../../runtime/durations.ts";
 import { timeOfId } from "../../runtime/ids.ts";
 import { type Database, type Queryable, type Statement, sql } from "../database/database.ts";
-import { COUNT_BY_HASHING } from "../events/waiting-deliveries.ts";
+import { WITHOUT_JIT } from "../events/waiting-deliveries.ts";
 import { isAlive, lockAliveClients } from "../tenants/client-locks.ts";
 import { type ClientHour, hourColumns, hourOf, hourTable, idRange } from "./client-hours.ts";
 import { countNames, isOfHour, STATS_SUBJECTS, type StatsSubject } from "./subjects.ts";
@@ -15,7 +15,7 @@ import { countNames, isOfHour, STATS_SUBJECTS, type StatsSubject } from "./subje
 const LOCK = sql(`
   select
     set_config('idle_in_transaction_session_timeout', '5s', true),
-    ${COUNT_BY_HASHING},
+    ${WITHOUT_JIT},
     pg_advisory_xact_lock(hashtext('herald:stats ' || $1::text))`);
 
 /**

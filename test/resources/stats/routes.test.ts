@@ -5,6 +5,7 @@ import { partitionsOf } from "../../../src/queue/streams.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { DAY, HOUR } from "../../../src/runtime/durations.ts";
 import { firstIdAt, newId, timeOfId } from "../../../src/runtime/ids.ts";
+import { holdQueue, releaseQueue } from "../../../src/store/processes/queue-hold.ts";
 import { configureWebhook, makeEvents, updateDelivery } from "../../fixtures/events/events.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { insertMessage } from "../../fixtures/messages/message-rows.ts";
@@ -158,6 +159,9 @@ t.test("statistics", async (t) => {
     t.same(data[6], { key: null, waiting: 1, oldest_waiting_at: at(unkeyed), breaker: "open" });
     await configureWebhook(api, waiting, { url: "https://other.example/hooks" });
     t.equal((await readQueue("queue")).body.data[0].breaker, "closed", "another backend");
+    await holdQueue(api.db);
+    t.equal((await readQueue("queue")).body.held, true);
+    await releaseQueue(api.db);
   });
 
   t.test("herald stats prints the same figures", async (t) => {
