@@ -10,6 +10,7 @@ import type { OpenExchange } from "./exchange.ts";
 import { type HandlerContext, type Idempotency, readIdempotencyKey } from "./idempotency.ts";
 import { ReplayedReply } from "./operation.ts";
 import { CsvReply, prefersCsv } from "./reply/csv-reply.ts";
+import type { OutgoingFile } from "./reply/media-reply.ts";
 import { BODY_TIMEOUTS_MS, type BodyTimeouts, type IncomingBody, incomingBody } from "./request/body.ts";
 import { bodyLimitOf } from "./request/body-limits.ts";
 import type { BodyMemory } from "./request/body-memory.ts";
@@ -23,7 +24,6 @@ import {
   isRepeatable,
   isStreamBody,
   isStreamReply,
-  type OutgoingFile,
   type Route,
   statusesOf,
   statusOf,

@@ -7,8 +7,8 @@ import { ClientsBeingDeleted } from "../store/tenants/client-locks.ts";
 import { ApiError } from "./api-error.ts";
 import { errorReply, toApiError } from "./error-reply.ts";
 import { type ExchangeOptions, type OpenExchange, openExchange } from "./exchange.ts";
+import type { OutgoingFile } from "./reply/media-reply.ts";
 import { type OutgoingReply, streamFile } from "./reply/stream-reply.ts";
-import type { OutgoingFile } from "./route.ts";
 import type { ErrorFormat } from "./views/error-view.ts";
 
 interface Reply {

@@ -1,4 +1,3 @@
-import type { Readable } from "node:stream";
 import { MANAGING_ROLES, type Role, type Scope } from "../schema/enumerations.ts";
 import { type Static, type TObject, type TSchema, Type } from "../schema/types.ts";
 import type { ErrorCode } from "./api-error.ts";
@@ -6,6 +5,8 @@ import type { Caller } from "./caller.ts";
 import type { Cursors } from "./cursors.ts";
 import type { Operation, OperationTable, ReplayedReply } from "./operation.ts";
 import type { CsvReply } from "./reply/csv-reply.ts";
+import type { MediaReply, OutgoingFile, StreamReply } from "./reply/media-reply.ts";
+import type { IncomingFile, RawBody, StreamBody } from "./request/raw-body.ts";
 
 export type { Operation } from "./operation.ts";
 export { CsvReply } from "./reply/csv-reply.ts";
@@ -17,53 +18,6 @@ export type Access = Scope | readonly [Scope, ...Scope[]] | "any credential" | "
 
 /** Maximum size in bytes of a body on a route with a credential. */
 export const MAX_BODY_BYTES = 10 * 1_048_576;
-
-/** A body that the pipeline does not parse: the handler receives its bytes. */
-export interface RawBody {
-  limit: number;
-  // Accepted Content-Types: `image/png`, `image/*`, or `*/*` for any. When absent, the header may be missing
-  // too.
-  mediaTypes?: readonly string[];
-  /** Read at a limited rate: decoding such bodies takes the processor time of other requests. */
-  isPaced?: true;
-  /** For JSON that the handler has parsed in another thread: documents the body and is not checked by the pipeline. */
-  schema?: TSchema;
-}
-
-/** A raw body that the handler receives as a stream; it is never in memory as a whole. */
-export interface StreamBody extends RawBody {
-  stream: true;
-}
-
-/** A reply that is not JSON: the handler returns its text or bytes. */
-export interface MediaReply {
-  mediaType: string;
-}
-
-/** A reply that is streamed with its own Content-Type; `mediaType` is for the documentation. */
-export interface StreamReply extends MediaReply {
-  stream: true;
-}
-
-/** A streamed request body. A handler must have read it before it succeeds. */
-export interface IncomingFile {
-  /** The Content-Type; empty when the sender gave none. */
-  type: string;
-  /** Size in bytes, if the sender declared it. */
-  size: number | undefined;
-  /** Fails when the body exceeds the limit or the sender disconnects. */
-  content: AsyncIterable<Uint8Array>;
-}
-
-/**
- * A streamed reply. If the source fails, the caller's connection is cut; if the caller disconnects, the
- * source is destroyed.
- */
-export interface OutgoingFile {
-  type: string;
-  size?: number;
-  body: Readable;
-}
 
 type BodyOf<B> = B extends TSchema
   ? Static<B>

@@ -1,6 +1,6 @@
 import t from "tap";
-import { recordEvents } from "../../src/domain/events/record-events.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
+import { makeEvents } from "../fixtures/events/events.ts";
 import { startApi } from "../fixtures/http/api.ts";
 import { makeSender, textMessage, updateRow } from "../fixtures/messages/messages.ts";
 import { createCommandRunner } from "../fixtures/processes/command-line.ts";
@@ -28,9 +28,7 @@ t.test("herald message show", async (t) => {
     error,
     platform_attempts: JSON.stringify(attempts),
   });
-  const [event] = await recordEvents(api.db, [
-    { clientId: sender.tenant.id, type: "message.status", key: "chatapp", messageId: id, data: {} },
-  ]);
+  const [event] = await makeEvents(api, sender.tenant, { type: "message.status", messageId: id });
 
   t.test("finds the message of any client and prints it with its timeline", async (t) => {
     const { code, json } = await herald(["message", "show", id, "--json"]);

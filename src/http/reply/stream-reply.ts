@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { isMediaType } from "../request/media-type.ts";
-import type { OutgoingFile } from "../route.ts";
+import type { OutgoingFile } from "./media-reply.ts";
 
 /** A response that is ready to be written. */
 export interface OutgoingReply {

@@ -2,11 +2,11 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { SECOND } from "../../runtime/durations.ts";
 import { ApiError, overloaded } from "../api-error.ts";
-import type { IncomingFile } from "../route.ts";
 import { MIB } from "./body-limits.ts";
 import type { BodyMemory } from "./body-memory.ts";
 import type { BodyPace } from "./body-pace.ts";
 import { createChunkCollector } from "./collect-chunks.ts";
+import type { IncomingFile } from "./raw-body.ts";
 
 export interface BodyRules {
   /** Maximum size in bytes. */

@@ -3,10 +3,11 @@ import { findStorableProblem } from "../../schema/storable.ts";
 import { object, type TObject, type TSchema } from "../../schema/types.ts";
 import type { Check, Validator } from "../../schema/validate.ts";
 import { ApiError, invalidField, invalidFields } from "../api-error.ts";
-import { type IncomingFile, isRawBody, type RawBody, type Route } from "../route.ts";
+import { isRawBody, type Route } from "../route.ts";
 import { assertJsonLimits } from "./body-limits.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { isMediaType } from "./media-type.ts";
+import type { IncomingFile, RawBody } from "./raw-body.ts";
 
 /** Reads and validates the input of one route. */
 export interface InputReader {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Html, html, trustedHtml } from "../../runtime/html.ts";
-import type { Exchange, MediaReply } from "../route.ts";
+import type { MediaReply } from "../reply/media-reply.ts";
+import type { Exchange } from "../route.ts";
 import { LOGO_SVG, STYLE } from "./style.ts";
 
 export { type Html, html } from "../../runtime/html.ts";

@@ -1,7 +1,6 @@
 import t, { type Test } from "tap";
-import { recordEvents } from "../../../src/domain/events/record-events.ts";
 import { appendAttempt } from "../../../src/store/messages/platform-attempts.ts";
-import { configureWebhook } from "../../fixtures/events/events.ts";
+import { configureWebhook, makeEvents } from "../../fixtures/events/events.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 import { makeSender, textMessage, updateRow } from "../../fixtures/messages/messages.ts";
 import {
@@ -107,9 +106,7 @@ t.test("the timeline of a message with events", async (t) => {
   const channel = await makeChannel(api, sender.tenant);
   const id = (await sender.send(textMessage(channel), { "x-request-id": "order-1042" })).body.message_id;
   const read = (headers = sender.headers) => api.call("GET", pathOf(id), { headers });
-  const [eventId] = await recordEvents(api.db, [
-    { clientId: sender.tenant.id, type: "message.status", key: "chatapp", messageId: id, data: {} },
-  ]);
+  const [eventId] = await makeEvents(api, sender.tenant, { type: "message.status", messageId: id });
   const addAttempts = (from: number, to: number) =>
     api.db.query(
       `insert into attempts (client_id, id, attempt, at, status_code, duration_ms, error)
