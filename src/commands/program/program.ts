@@ -94,7 +94,7 @@ type CommandAction = (command: Command, rawOptions: RawOptions) => Promise<void>
 function createProgram({ out, err }: OutputStreams, runAction: CommandAction): CommanderCommand {
   const program = new CommanderCommand("herald")
     .description(
-      "Manages a Herald service: clients, users, keys, channels, terms, events, messages, audit log, queue, secrets, insights and health.",
+      "Manages a Herald service: clients, users, keys, channels, terms, events, messages, audit log, queue, statistics, secrets, insights and health.",
     )
     .version(packageVersion())
     // The program's own options come before the verb: after it, --version is the version of the terms.

@@ -39,7 +39,7 @@ t.test("the line has the log format of the process", async (t) => {
   await until("the line has arrived", () => program.stderr().endsWith("\n"));
   t.match(
     program.stderr(),
-    /^time=\S+ level=error process=watched event=process.blocked current="delivery evt_1 client c1" in_progress=".*" count=2 seconds=1\n$/,
+    /^time=\S+ level=error process=watched pid=\d+ event=process.blocked current="delivery evt_1 client c1" in_progress=".*" count=2 seconds=1\n$/,
   );
 });
 
