@@ -71,6 +71,7 @@ function createSends(
     tracker: resolve(c, WATCHDOG).tracker,
     send: createMessageSender({
       db,
+      log,
       platforms: resolve(c, PLATFORMS),
       secretBox: resolve(c, SECRET_BOX),
       unknownTimeoutMs: unknownTimeoutMs(c),

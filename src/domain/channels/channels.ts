@@ -1,4 +1,5 @@
 import { newId } from "../../runtime/ids.ts";
+import type { Log } from "../../runtime/logging/log.ts";
 import type { DisconnectReason } from "../../schema/events/channel-events.ts";
 import { sealChannelToken } from "../../security/channel-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
@@ -178,17 +179,35 @@ export async function disconnectByPlatform(
   return disconnected.length > 0;
 }
 
-/** Marks the channel with the dead token as needs_reauth and records one event. */
+interface DeadToken {
+  channel: { client_id: string; id: string; token_sealed: string };
+  /** The platform's error code, if it gave one. */
+  code: number | undefined;
+}
+
+/** Marks the channel with the dead token as needs_reauth, records one event and logs it. */
 export async function invalidateChannelToken(
-  db: Database,
-  channel: { client_id: string; id: string; token_sealed: string },
+  { db, log }: { db: Database; log: Log },
+  { channel, code }: DeadToken,
 ): Promise<void> {
-  await db.transaction(async (tx) => {
+  const marked = await db.transaction(async (tx) => {
     const row = await markTokenDead(tx, channel.client_id, channel);
-    if (!row) return;
+    if (!row) return [];
     await recordEvents(tx, [channelDisconnected(row, "token_dead")]);
     await auditDisconnect(tx, serviceActor(row.client_id), { ...row, reason: "token_dead" });
+    return [row];
   });
+  logDeadTokens(log, marked, code);
+}
+
+/** Runs after the transaction that marked the channels as needs_reauth. */
+export function logDeadTokens(
+  log: Log,
+  channels: readonly { client_id: string; id: string }[],
+  code?: number | undefined,
+): void {
+  for (const { client_id: client, id: channel } of channels)
+    log.warn("channel.needs_reauth", { client, channel, code });
 }
 
 /** True when the client has such a channel. Disconnecting it twice changes nothing. */

@@ -1,11 +1,16 @@
+import type { Log } from "../../runtime/logging/log.ts";
 import { randomText } from "../../security/random-text.ts";
 import { findConnectionsOfUser } from "../../store/ads/ad-connections.ts";
-import { markUserTokensDead, removeUserFromChannels } from "../../store/channels/channel-owners.ts";
+import {
+  type ChannelOwnerRow,
+  markUserTokensDead,
+  removeUserFromChannels,
+} from "../../store/channels/channel-owners.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { insertDataDeletion } from "../../store/tenants/data-deletions.ts";
 import { revokeConnections } from "../ads/ad-accounts.ts";
 import { channelDisconnected } from "../channels/channel-events.ts";
-import { auditDisconnect } from "../channels/channels.ts";
+import { auditDisconnect, logDeadTokens } from "../channels/channels.ts";
 import { recordEvents } from "../events/record-events.ts";
 import { serviceActor } from "../tenants/service-actor.ts";
 
@@ -15,15 +20,27 @@ export interface PlatformUser {
   until: Date;
 }
 
+interface Parts {
+  db: Database;
+  log: Log;
+}
+
 /**
  * The person has removed the app: revokes every token they granted and records events for the affected
  * clients.
  */
-export async function deauthorize(db: Database, user: PlatformUser): Promise<void> {
-  await db.transaction((tx) => revokeGrants(tx, user));
+export async function deauthorize({ db, log }: Parts, user: PlatformUser): Promise<void> {
+  const { channels } = await db.transaction((tx) => revokeGrants(tx, user));
+  logDeadTokens(log, channels);
 }
 
-async function revokeGrants(tx: Queryable, { id, until }: PlatformUser): Promise<{ connections: number }> {
+interface RevokedGrants {
+  channels: ChannelOwnerRow[];
+  /** How many connections to ad accounts. */
+  connections: number;
+}
+
+async function revokeGrants(tx: Queryable, { id, until }: PlatformUser): Promise<RevokedGrants> {
   const channels = await markUserTokensDead(tx, id, until);
   await recordEvents(
     tx,
@@ -33,16 +50,18 @@ async function revokeGrants(tx: Queryable, { id, until }: PlatformUser): Promise
     await auditDisconnect(tx, serviceActor(channel.client_id), { ...channel, reason: "token_dead" });
   const connections = await findConnectionsOfUser(tx, id, until);
   await revokeConnections(tx, connections);
-  return { connections: connections.length };
+  return { channels, connections: connections.length };
 }
 
 /** Revokes the person's grants and deletes their id and tokens. Returns the confirmation code. */
-export function deleteUserData(db: Database, user: PlatformUser): Promise<string> {
+export async function deleteUserData({ db, log }: Parts, user: PlatformUser): Promise<string> {
   const confirmation_code = randomText(20);
-  return db.transaction(async (tx) => {
-    const { connections } = await revokeGrants(tx, user);
+  const revoked = await db.transaction(async (tx) => {
+    const grants = await revokeGrants(tx, user);
     const channels = await removeUserFromChannels(tx, user.id, user.until);
-    await insertDataDeletion(tx, { confirmation_code, connections, channels });
-    return confirmation_code;
+    await insertDataDeletion(tx, { confirmation_code, connections: grants.connections, channels });
+    return grants;
   });
+  logDeadTokens(log, revoked.channels);
+  return confirmation_code;
 }

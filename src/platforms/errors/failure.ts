@@ -56,12 +56,12 @@ export const isTokenDead = (error: unknown): boolean =>
 /** Runs a platform call; when the token is dead, runs `onDeadToken` before rethrowing. */
 export async function withDeadTokenCheck<T>(
   call: () => Promise<T>,
-  onDeadToken: () => Promise<unknown>,
+  onDeadToken: (failure: PlatformFailure) => Promise<unknown>,
 ): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    if (isTokenDead(error)) await onDeadToken();
+    if (isTokenDead(error)) await onDeadToken(error as PlatformFailure);
     throw error;
   }
 }

@@ -7,11 +7,13 @@ import { PLATFORM_REFUSALS } from "../../http/platform-errors.ts";
 import type { ChatNumber } from "../../platforms/chat/access.ts";
 import { withDeadTokenCheck } from "../../platforms/errors/failure.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
+import type { Log } from "../../runtime/logging/log.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import type { Database } from "../../store/database/database.ts";
 
 export interface ChatParts {
   db: Database;
+  log: Log;
   secretBox: SecretBox;
   platforms: Pick<Platforms, "chat">;
 }
@@ -25,7 +27,7 @@ interface ChannelRequest extends ClientRequest {
 
 /** Calls the platform on behalf of a connected chatapp channel. A dead token disconnects the channel. */
 export async function callChat<T>(
-  { db, secretBox, platforms }: ChatParts,
+  { db, log, secretBox, platforms }: ChatParts,
   request: ChannelRequest,
   call: (chat: Platforms["chat"], number: ChatNumber) => Promise<T>,
 ): Promise<T> {
@@ -33,6 +35,7 @@ export async function callChat<T>(
   const access = requireOpened(await openChatChannel({ db, secretBox }, toRequester(request), channel_id));
   return withDeadTokenCheck(
     () => call(platforms.chat, toChatNumber(access)),
-    () => invalidateChannelToken(db, access.row),
+    ({ platformError }) =>
+      invalidateChannelToken({ db, log }, { channel: access.row, code: platformError?.code }),
   );
 }

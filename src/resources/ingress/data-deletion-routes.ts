@@ -4,6 +4,7 @@ import { type Route, route } from "../../http/route.ts";
 import { HTML_REPLY, renderView } from "../../http/views/view.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
+import type { Log } from "../../runtime/logging/log.ts";
 import { anyQuery } from "../../schema/types.ts";
 import type { AppSignatures } from "../../security/app-signatures.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -15,12 +16,13 @@ const FORM_BODY = { limit: 16_384 };
 
 export interface DataDeletionParts {
   db: Database;
+  log: Log;
   signatures: AppSignatures;
   publicUrl: string;
 }
 
 /** Callbacks that the platform's app review requires: deauthorisation and data deletion. */
-export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionParts): Route[] {
+export function dataDeletionRoutes({ db, log, signatures, publicUrl }: DataDeletionParts): Route[] {
   return [
     route({
       method: "post",
@@ -36,7 +38,7 @@ export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionPa
       body: FORM_BODY,
       reply: acknowledgement,
       async handle({ body }) {
-        await deauthorize(db, readSignedUser(body, signatures));
+        await deauthorize({ db, log }, readSignedUser(body, signatures));
         return { received: true as const };
       },
     }),
@@ -54,7 +56,7 @@ export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionPa
       body: FORM_BODY,
       reply: dataDeletion,
       async handle({ body }) {
-        const code = await deleteUserData(db, readSignedUser(body, signatures));
+        const code = await deleteUserData({ db, log }, readSignedUser(body, signatures));
         return { url: `${publicUrl}/platform/data-deletion/${code}`, confirmation_code: code };
       },
     }),

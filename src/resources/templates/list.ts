@@ -40,7 +40,7 @@ export async function listTemplates(parts: TemplateParts, { requester, input, cu
   const [collection, namespace] = await withDeadTokenCheck(
     async () =>
       [await readTemplates(parts, access, { input, from }), await namespaceOf(parts, access)] as const,
-    () => invalidateChannelToken(parts.db, access.row),
+    ({ platformError }) => invalidateChannelToken(parts, { channel: access.row, code: platformError?.code }),
   );
   await tryCacheWrite(parts, access, () =>
     refreshCache(parts, access, { collection, at, isUnfiltered: isUnfiltered(input) }),

@@ -18,11 +18,11 @@ export interface TemplateParts {
  * client.
  */
 export async function explainRefusal(
-  { db }: TemplateParts,
+  parts: TemplateParts,
   { row }: ChannelAccess,
   { verdict, error, status }: Refusal,
 ): Promise<string> {
-  if (verdict === "token_dead") await invalidateChannelToken(db, row);
+  if (verdict === "token_dead") await invalidateChannelToken(parts, { channel: row, code: error?.code });
   return error?.userMessage ?? error?.message ?? `The platform rejected the request with status ${status}`;
 }
 

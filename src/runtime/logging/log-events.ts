@@ -20,7 +20,10 @@ export const LOG_EVENTS = {
   "batch_writer.failed": "Outcomes cannot be written to Postgres; the writer retries until it recovers",
   "batch_writer.recovered": "Outcomes are written again",
   "breaker.closed": "A client's backend responds again; its deliveries continue",
-  "breaker.opened": "A client's backend fails repeatedly; its deliveries wait for `ms` milliseconds",
+  "breaker.opened":
+    "A client's backend fails repeatedly; its deliveries wait for `ms` milliseconds. `since` is when it first opened, `failed_probes` the number of probes that failed since",
+  "channel.needs_reauth":
+    "The platform rejects the channel's token (`code`), or the person who granted it removed the app (no `code`); the channel's messages wait for a new token",
   "cron.ran": "One line per tick of a job, with `outcome`",
   "cron.taken_over": "This scheduler continues a run whose scheduler died",
   "cron_peer_check.failed": "The search for runs of dead schedulers failed; it is retried",

@@ -337,6 +337,9 @@ t.test("channel media", async (t) => {
       t.equal(events.length, call + 1);
       t.match(JSON.stringify(events), "token_dead");
     }
+    const marked = api.lines.filter(({ event }) => event === "channel.needs_reauth");
+    t.equal(marked.length, 3);
+    t.match(marked[0], { level: "warn", client: tenant.id, channel, code: 190 });
   });
 
   t.test("the log has an entry per request and no token or platform URL", async (t) => {

@@ -60,6 +60,10 @@ t.test("a person who removes the app loses their connections at every client", a
   t.match(await accountStatus(api, otherAccount.id), { status: "active" });
   t.match(await channelRow(api, channel), { status: "needs_reauth", token_sealed: null });
   t.match(await channelRow(api, otherChannel), { status: "connected" });
+  t.match(
+    api.lines.filter(({ event }) => event === "channel.needs_reauth"),
+    [{ level: "warn", client: one.id, channel }],
+  );
   t.match(await readClientEvents(api, one.id), [
     {
       type: "channel.disconnected",

@@ -14,6 +14,8 @@ export interface MessageOutcome {
   events: EventDraft[];
   /** For the log. */
   error?: MessageError;
+  /** True when a new token decides when the next attempt follows, and not the delay. */
+  waitsForReconnect?: true;
   fault?: Error;
 }
 
@@ -113,7 +115,7 @@ export function retryAfterReconnect(
     attempt: toAttempt(progress, "retry", error),
     error: JSON.stringify(error),
   };
-  return { finish, events: [], error };
+  return { finish, events: [], error, waitsForReconnect: true };
 }
 
 /** Due again immediately; no attempt is counted. */

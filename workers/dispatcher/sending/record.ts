@@ -16,8 +16,9 @@ export const createAbandonedSendRecorder =
 
 /** Logs and counts each attempt to send, without content and recipient. */
 export function createSendRecorder(log: Log, metrics: Metrics) {
-  return (row: ClaimedSend, { finish, error, fault }: MessageOutcome, ms: number): void => {
-    const { outcome, attempt, delay_ms } = finish;
+  return (row: ClaimedSend, sent: MessageOutcome, ms: number): void => {
+    const { finish, error, fault } = sent;
+    const { outcome, attempt } = finish;
     if (!attempt) return; // not counted as an attempt
     metrics.sends.inc({ platform: row.platform, outcome });
     metrics.sendSeconds.observe(ms / SECOND);
@@ -30,9 +31,14 @@ export function createSendRecorder(log: Log, metrics: Metrics) {
       attempt: row.attempts + 1,
       outcome,
       code: error?.code,
-      retry_in: outcome === "waiting" && delay_ms !== null ? Math.round(delay_ms / SECOND) : null,
+      retry_in: retryInSeconds(sent),
       ...(fault ? { err: fault } : {}),
       ms,
     });
   };
 }
+
+const retryInSeconds = ({ finish, waitsForReconnect }: MessageOutcome): number | null =>
+  finish.outcome === "waiting" && finish.delay_ms !== null && !waitsForReconnect
+    ? Math.round(finish.delay_ms / SECOND)
+    : null;

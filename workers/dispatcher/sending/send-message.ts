@@ -4,6 +4,7 @@ import type { PlatformError } from "../../../src/platforms/errors/platform-error
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
 import { createBatcher } from "../../../src/runtime/async/batcher.ts";
 import { MAX_START_DELAY_MS } from "../../../src/runtime/deadlines.ts";
+import type { Log } from "../../../src/runtime/logging/log.ts";
 import type { UnitOfWork } from "../../../src/runtime/watchdog/work-tracker.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { type ClaimedSend, markSending, type SendMark } from "../../../src/store/messages/claim-sends.ts";
@@ -24,6 +25,7 @@ import { type RequestParts, requestsOf } from "./platform-requests.ts";
 
 interface SenderParts extends RequestParts {
   db: Database;
+  log: Log;
   /** Milliseconds that a send of unknown outcome waits for a status webhook. */
   unknownTimeoutMs: number;
 }
@@ -147,7 +149,8 @@ async function outcomeOfFailedRequest(
     case "refused": {
       if (!outcome.tokenDead) return refused(row, progress, toRefusalError(outcome.error, progress));
       // The message waits until the channel is reconnected; when this write fails, the next send repeats it.
-      await invalidateChannelToken(parts.db, { ...row, id: row.channel_id }).catch(() => {});
+      const channel = { ...row, id: row.channel_id };
+      await invalidateChannelToken(parts, { channel, code: outcome.error.code }).catch(() => {});
       return retryAfterReconnect(row, progress, outcome.error);
     }
   }

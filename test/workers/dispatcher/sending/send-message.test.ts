@@ -195,6 +195,13 @@ t.test("sending messages", async (t) => {
       async () => dueIn(await readMessage(context, second)) > 30_000,
     );
     t.equal(callsTo(to), 0);
+    const linesOf = (event: string) => context.lines.filter((line) => line.event === event);
+    const marked = linesOf("channel.needs_reauth");
+    t.match(marked, [{ level: "warn", client: context.tenant.id, channel: channelId, code: 190 }]);
+    t.equal(marked.length, 1);
+    const sent = linesOf("message.sent").find(({ message_id }) => message_id === first);
+    t.match(sent, { outcome: "waiting", code: 190 });
+    t.equal(sent?.retry_in, null);
     platform.answer = (response) => answerAccepted(response, "wamid.again");
     await makeChannel(context, context.tenant, channel);
     for (const id of [first, second]) await untilMessage(context, id, { status: "accepted" });
