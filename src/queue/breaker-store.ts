@@ -9,6 +9,8 @@ export interface Breaker {
   /** When the open breaker becomes half-open, in milliseconds since 1970. */
   until: number;
   failedProbes: number;
+  /** When it first opened, in milliseconds since 1970; absent in records of earlier versions. */
+  since?: number;
 }
 
 /** Every dispatcher refreshes its breakers within this time. */

@@ -83,10 +83,18 @@ export function createBreakers(
   const probesUntil = new Map<string, number>();
   const countsByClient = new Map<string, FailureCounts & { origin: string }>();
 
-  async function open({ clientId, origin }: Destination, failedProbes: number): Promise<void> {
+  async function open({ clientId, origin }: Destination, last?: Breaker): Promise<void> {
+    const failedProbes = last ? last.failedProbes + 1 : 0;
     const ms = openDuration(failedProbes);
-    const breaker = { origin, until: now() + ms, failedProbes };
-    log?.warn("breaker.opened", { client: clientId, origin, failed_probes: failedProbes, ms });
+    const since = last ? last.since : now();
+    const breaker = { origin, until: now() + ms, failedProbes, ...(since === undefined ? {} : { since }) };
+    log?.warn("breaker.opened", {
+      client: clientId,
+      origin,
+      failed_probes: failedProbes,
+      since: since === undefined ? undefined : new Date(since).toISOString(),
+      ms,
+    });
     breakersByClient.set(clientId, breaker);
     countsByClient.delete(clientId);
     probesUntil.delete(clientId);
@@ -115,10 +123,10 @@ export function createBreakers(
     const { clientId } = destination;
     const breaker = breakerOf(destination);
     if (breaker && !isProbe) return; // the call began before the breaker opened
-    if (breaker) return isFailure ? open(destination, breaker.failedProbes + 1) : close(clientId);
+    if (breaker) return isFailure ? open(destination, breaker) : close(clientId);
     // The breaker of a former origin would keep the client half-open, although no call goes there any more.
     if (breakersByClient.has(clientId)) await close(clientId).catch(() => {});
-    if (shouldOpen(recordCall(destination, isFailure))) await open(destination, 0);
+    if (shouldOpen(recordCall(destination, isFailure))) await open(destination);
   }
 
   return {

@@ -55,6 +55,26 @@ t.test("the log names the client and origin of each breaker that opens or closes
   ]);
 });
 
+t.test("the log shows since when a breaker is open, unless an earlier version stored it", async (t) => {
+  const { log, lines } = captureLog();
+  const clock = { now: Date.now() };
+  const redis = await connectRedis(t);
+  const [one, other] = [1, 2].map(() => createBreakers(redis, 1, { log, now: () => clock.now }));
+  const failing = newDestination();
+  const since = new Date(clock.now).toISOString();
+  await failTimes(one as Breakers, failing, 5);
+  await other?.refresh();
+  clock.now += 5 * SECOND;
+  await other?.recordResult(failing, { isFailure: true, isProbe: true });
+  const { clientId, origin } = newDestination();
+  const stored = JSON.stringify({ origin, until: clock.now, failedProbes: 3 });
+  await redis.hset("{events:0}:breakers", clientId, stored);
+  await other?.refresh();
+  await other?.recordResult({ clientId, origin }, { isFailure: true, isProbe: true });
+  t.match(lines, [{ since }, { since, failed_probes: 1 }, { client: clientId, failed_probes: 4 }]);
+  t.notOk("since" in (lines[2] ?? {}));
+});
+
 t.test("a breaker opens when half of twenty calls fail", async (t) => {
   const { one } = await twoBreakers(t);
   const failing = newDestination();
