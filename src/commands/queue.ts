@@ -1,11 +1,15 @@
-import { countQueuedMessages, discardMessages } from "../domain/messages/discard-messages.ts";
+import {
+  countQueuedMessages,
+  type DiscardResult,
+  discardMessages,
+} from "../domain/messages/discard-messages.ts";
 import { type QueueStatus, queueStatus, type StreamStatus } from "../queue/queue-status.ts";
 import { awaitConnection } from "../queue/redis.ts";
 import { partitionsOf } from "../queue/streams.ts";
 import { WAIT_REASONS } from "../queue/waiting-work.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { holdQueue, releaseQueue } from "../store/processes/queue-hold.ts";
-import { type Command, defineCommand } from "./program/command.ts";
+import { type Command, type CommandContext, defineCommand, UsageError } from "./program/command.ts";
 import { confirmWithName, operatorActor, requireClient } from "./program/operator.ts";
 import { flag, OPTION, required } from "./program/options.ts";
 import { toTable } from "./program/print.ts";
@@ -29,9 +33,10 @@ export const QUEUE_COMMANDS: readonly Command[] = [
       return status;
     },
     show: ({ held_since, data }) =>
-      [...(held_since ? [`held since ${held_since.toISOString()}`] : []), toTable(data.map(toCells))].join(
-        "\n",
-      ),
+      [
+        ...(held_since ? [`held since ${held_since.toISOString()}`] : []),
+        toTable(data.map(toCells)),
+      ].join("\n"),
     // Scripts that watch the queue must not take a partial result for a complete one.
     isFailure: (status) => !isComplete(status),
   }),
@@ -57,24 +62,30 @@ export const QUEUE_COMMANDS: readonly Command[] = [
       yes: flag("do not ask for confirmation"),
     },
     async run({ client, before: time, yes }, context): Promise<{ discarded: number }> {
-      const { name } = await requireClient(context, client);
       const before = new Date(time);
-      const expected = await countQueuedMessages(context.db, client, before);
+      // Messages that are accepted while the command runs must not be discarded. A leap second is no Date.
+      if (!(before.getTime() <= Date.now())) throw new UsageError("--before must be a time in the past");
+      const { name } = await requireClient(context, client);
+      const { queued, in_hand } = await countQueuedMessages(context.db, client, before);
+      if (queued === 0) return report(context, { discarded: 0, in_hand });
       if (!yes)
         await confirmWithName(context, name, {
-          warning: `This fails ${expected} queued messages of "${name}"; they are never sent.`,
+          warning: `This fails ${queued} queued messages of "${name}"; they are never sent.`,
           refusal: "nothing was discarded",
         });
-      const bar = context.progress("messages", expected);
+      const bar = context.progress("messages", queued);
       const actor = operatorActor(context, client);
       const result = await discardMessages(context.db, actor, { before, onBatch: bar.advance });
       bar.end();
-      if (result.in_hand > 0)
-        context.say(`${result.in_hand} messages are being sent by a dispatcher and were not discarded`);
-      return { discarded: result.discarded };
+      return report(context, result);
     },
   }),
 ];
+
+function report({ say }: CommandContext, { discarded, in_hand }: DiscardResult): { discarded: number } {
+  if (in_hand > 0) say(`${in_hand} messages are being sent by a dispatcher and were not discarded`);
+  return { discarded };
+}
 
 /** Reads again when Redis did not answer in time: on a busy machine, a single answer may be late. */
 async function readComplete(read: () => Promise<QueueStatus>): Promise<QueueStatus> {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
+import { HOUR } from "../../src/runtime/durations.ts";
 import { firstIdAt } from "../../src/runtime/ids.ts";
 import { createDatabase } from "../../src/store/database/database.ts";
 import {
@@ -15,7 +16,7 @@ import { testSettings } from "../fixtures/processes/settings.ts";
 import { makeChannel } from "../fixtures/tenants/channels.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 
-const BEFORE = "2026-11-01T12:00:00Z";
+const BEFORE = new Date(Date.now() - HOUR).toISOString();
 
 t.test("herald queue discard-sends", async (t) => {
   const settings = await testSettings(t);
@@ -43,6 +44,7 @@ t.test("herald queue discard-sends", async (t) => {
     const { code, err } = await herald(discard, "another name");
     t.equal(code, 1);
     t.match(err, /This fails 1 queued messages of .+ Type the client's name/);
+    t.match(await herald(discard), { code: 1, err: /the name must be typed, or --yes given; nothing was/ });
     t.same(await listPendingSends(context), [id]);
     await db.query("delete from sends");
   });
@@ -72,10 +74,23 @@ t.test("herald queue discard-sends", async (t) => {
     const audit = await db.query(
       "select action, actor_type, details from audit_log where action = 'messages.discarded'",
     );
-    t.match(audit, [
-      { actor_type: "operator", details: { before: "2026-11-01T12:00:00.000Z", discarded: 3 } },
-    ]);
+    t.match(audit, [{ actor_type: "operator", details: { before: BEFORE, discarded: 3 } }]);
     t.same((await herald([...discard, "--yes"])).json, { discarded: 0 });
+  });
+
+  t.test("does not ask when there is nothing to discard, and refuses a time in the future", async (t) => {
+    await db.query("delete from sends");
+    t.match(await herald(discard), { code: 0, json: { discarded: 0 }, err: "" });
+    const id = await insert(-60, { ...claimed, claimed_at: new Date() });
+    t.match(await herald(discard), { code: 0, json: { discarded: 0 }, err: /^1 messages are being sent/ });
+    const waiting = await insert(-50);
+    for (const time of [new Date(Date.now() + HOUR).toISOString(), "2016-12-31T23:59:60Z"])
+      t.match(await herald(["queue", "discard-sends", "--client", tenant.id, "--before", time, "--yes"]), {
+        code: 2,
+        err: "herald: --before must be a time in the past\n",
+      });
+    t.same(await listPendingSends(context), [id, waiting]);
+    await db.query("delete from sends");
   });
 
   t.test("works in batches", async (t) => {

@@ -24,7 +24,9 @@ export async function confirmWithName(
   { warning, refusal }: { warning: string; refusal: string },
 ): Promise<void> {
   say(`${warning} Type the client's name to confirm:`);
-  if ((await readLine()) !== name) throw new CommandError(`the name does not match; ${refusal}`);
+  const line = await readLine();
+  if (line === "") throw new CommandError(`the name must be typed, or --yes given; ${refusal}`);
+  if (line !== name) throw new CommandError(`the name does not match; ${refusal}`);
 }
 
 /** Tells the operator that a list has more rows than it shows. */

@@ -17,7 +17,7 @@ interface DiscardInput {
   onBatch?(count: number): void;
 }
 
-interface DiscardResult {
+export interface DiscardResult {
   discarded: number;
   /** Messages that a dispatcher is sending; they were not discarded. */
   in_hand: number;
@@ -28,9 +28,15 @@ const scopeOf = (clientId: string, before: Date): DiscardScope => ({
   before: firstIdAt("msg", before.getTime()),
 });
 
-/** Counts the queued messages of a client that were accepted before this time. */
-export const countQueuedMessages = async (db: Database, clientId: string, before: Date): Promise<number> =>
-  (await countDiscardableSends(db, scopeOf(clientId, before))).discardable;
+/** Counts the messages of a client that were accepted before this time: those to discard, and those in hand. */
+export async function countQueuedMessages(
+  db: Database,
+  clientId: string,
+  before: Date,
+): Promise<{ queued: number; in_hand: number }> {
+  const { total, discardable } = await countDiscardableSends(db, scopeOf(clientId, before));
+  return { queued: discardable, in_hand: total - discardable };
+}
 
 /** Fails queued messages of a client with `discarded`, in batches: each with its events and its audit entry. */
 export async function discardMessages(
