@@ -1,7 +1,10 @@
 import { readTimeline } from "../domain/messages/message-timeline.ts";
+import { type WaitReason, waitReasonOf } from "../queue/waiting-work.ts";
 import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../schema/history/message-timeline.ts";
 import type { MessageDto, MessageErrorDto } from "../schema/messages.ts";
+import type { Database } from "../store/database/database.ts";
 import { findMessageOwner } from "../store/messages/message-timeline.ts";
+import { findSendSituation } from "../store/messages/queue-metrics.ts";
 import { type Command, CommandError, defineCommand } from "./program/command.ts";
 import { OPTION, positional } from "./program/options.ts";
 import { toText } from "./program/print.ts";
@@ -13,19 +16,28 @@ export const MESSAGE_COMMANDS: readonly Command[] = [
     options: { id: positional(OPTION.message) },
     async run({ id }, { db, say }) {
       const clientId = await findMessageOwner(db, id);
-      const found = clientId === undefined ? undefined : await readTimeline(db, clientId, id);
-      if (!found) throw new CommandError(`there is no message ${id}`);
+      const found = clientId && (await readTimeline(db, clientId, id));
+      if (!clientId || !found) throw new CommandError(`there is no message ${id}`);
       if (found.timeline.length >= MAX_TIMELINE_ENTRIES)
         say(`Later attempts to deliver its events are left out: these are ${MAX_TIMELINE_ENTRIES} entries`);
-      return { message: { client_id: clientId, ...found.message }, timeline: found.timeline };
+      const waits_for = await findWaitReason(db, clientId, id);
+      return { message: { client_id: clientId, ...found.message, waits_for }, timeline: found.timeline };
     },
     show: ({ message, timeline }) => `${showMessage(message)}\n\n${showTimeline(timeline)}`,
   }),
 ];
 
+/** The reason as in queue status; null when the message does not wait. */
+async function findWaitReason(db: Database, clientId: string, id: string): Promise<WaitReason | null> {
+  const situation = await findSendSituation(db, clientId, id);
+  return situation === undefined ? null : waitReasonOf(situation);
+}
+
+type ShownMessage = MessageDto & { waits_for: WaitReason | null };
+
 /** The statuses are part of the timeline. */
-const showMessage = ({ statuses, error, ...fields }: MessageDto): string =>
-  toText({ ...fields, error: error && describeError(error) });
+const showMessage = ({ statuses, error, waits_for, ...fields }: ShownMessage): string =>
+  toText({ ...fields, error: error && describeError(error), ...(waits_for === null ? {} : { waits_for }) });
 
 const showTimeline = (timeline: readonly TimelineEntryDto[]): string =>
   toText({ data: timeline.map((entry) => ({ at: entry.at, type: entry.type, details: describe(entry) })) });
@@ -56,5 +68,5 @@ const outcomeParts = (attempt: { status_code: number | null; duration_ms: number
 
 const joinParts = (parts: readonly (string | null)[]) => parts.filter((part) => part !== null).join(", ");
 
-const describeError = ({ code, title, message }: MessageErrorDto) =>
-  `${code}: ${message ?? title ?? "no reason"}`;
+const describeError = ({ code, title, message, details }: MessageErrorDto) =>
+  `${code}: ${message ?? title ?? "no reason"}${details ? ` (${details})` : ""}`;

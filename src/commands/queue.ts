@@ -12,7 +12,7 @@ import { holdQueue, releaseQueue } from "../store/processes/queue-hold.ts";
 import { type Command, type CommandContext, defineCommand, UsageError } from "./program/command.ts";
 import { confirmWithName, operatorActor, requireClient } from "./program/operator.ts";
 import { flag, OPTION, required } from "./program/options.ts";
-import { toTable } from "./program/print.ts";
+import { toColumns, toTable } from "./program/print.ts";
 
 const CONNECT_TIMEOUT_MS = 5 * SECOND;
 const MAX_READS = 3;
@@ -32,10 +32,11 @@ export const QUEUE_COMMANDS: readonly Command[] = [
         );
       return status;
     },
-    show: ({ held_since, data }) =>
+    show: ({ held_since, data, clients }) =>
       [
         ...(held_since ? [`held since ${held_since.toISOString()}`] : []),
         toTable(data.map(toCells)),
+        ...(clients.length === 0 ? [] : ["", toColumns(clients, CLIENT_FIELDS)]),
       ].join("\n"),
     // Scripts that watch the queue must not take a partial result for a complete one.
     isFailure: (status) => !isComplete(status),
@@ -86,6 +87,8 @@ function report({ say }: CommandContext, { discarded, in_hand }: DiscardResult):
   if (in_hand > 0) say(`${in_hand} messages are being sent by a dispatcher and were not discarded`);
   return { discarded };
 }
+
+const CLIENT_FIELDS = ["client_id", "stream", "waiting", "reason"] as const;
 
 /** Reads again when Redis did not answer in time: on a busy machine, a single answer may be late. */
 async function readComplete(read: () => Promise<QueueStatus>): Promise<QueueStatus> {

@@ -7,6 +7,7 @@ import { isOpen, listBreakers } from "./breaker-store.ts";
 import { createParking } from "./parking.ts";
 import type { RedisClient } from "./redis.ts";
 import { createStreams, type Stream } from "./streams.ts";
+import { type WaitingClient, waitingClientsOf } from "./waiting-clients.ts";
 import { type QueueGroups, type WaitingWork, waitingWorkOf } from "./waiting-work.ts";
 
 /**
@@ -27,6 +28,8 @@ export interface QueueStatus {
   held: boolean;
   held_since: Date | null;
   data: StreamStatus[];
+  /** The clients for which most waits. */
+  clients: WaitingClient[];
 }
 
 export interface QueueParts {
@@ -42,12 +45,16 @@ export async function queueStatus({ db, redis, partitions }: QueueParts): Promis
     readGroups(db),
     Promise.all(streams.all.map((stream) => readRedis(redis, stream, partitions))),
   ]);
-  const data = streams.all.map((stream, index): StreamStatus => {
+  const scopes = streams.all.map((stream, index) => {
     const { blockedClients, ...figures } = redisFigures[index] as RedisFigures;
-    const work = waitingWorkOf(groups, { stream, partitions, blockedClients });
-    return { stream: stream.key, ...figures, ...work };
+    return { key: stream.key, stream, partitions, blockedClients, figures };
   });
-  return { held, held_since: since, data };
+  const data = scopes.map(({ key, figures, ...scope }) => ({
+    stream: key,
+    ...figures,
+    ...waitingWorkOf(groups, scope),
+  }));
+  return { held, held_since: since, data, clients: waitingClientsOf(groups, scopes) };
 }
 
 async function readGroups(db: Queryable): Promise<QueueGroups> {

@@ -25,26 +25,52 @@ export interface QueueGroups {
   failedDeliveries: readonly FailureGroup[];
 }
 
-interface StreamScope {
+export interface StreamScope {
   stream: Pick<Stream, "lane" | "partition">;
   partitions: number;
   /** Clients whose circuit breaker is not closed: their deliveries wait for it. */
   blockedClients: ReadonlySet<string>;
 }
 
-/** Reduces the groups of all streams to the figures of one. */
-export function waitingWorkOf(groups: QueueGroups, scope: StreamScope, now = Date.now()): WaitingWork {
-  const { stream, partitions, blockedClients } = scope;
-  const isInStream = ({ client_id, is_bulk }: { client_id: string; is_bulk?: boolean }) =>
+type Situation = QueueGroup["situation"];
+
+/** The reason why a row in this situation waits; null when it does not wait. */
+export const waitReasonOf = (situation: Situation): Exclude<Situation, "in_flight" | "unknown"> | null =>
+  situation === "in_flight" || situation === "unknown" ? null : situation;
+
+const isInStream =
+  ({ stream, partitions }: StreamScope) =>
+  ({ client_id, is_bulk }: { client_id: string; is_bulk?: boolean }) =>
     partitionOf(client_id, partitions) === stream.partition &&
     (is_bulk ?? false) === (stream.lane === "bulk");
-  const isOutbound = stream.lane === "outbound";
-  const rows: QueueGroup[] = (isOutbound ? groups.sends : groups.deliveries).filter(isInStream);
-  const failures = (isOutbound ? groups.failedMessages : groups.failedDeliveries).filter(isInStream);
-  const reasonOf = ({ client_id, situation }: QueueGroup) =>
-    !isOutbound && blockedClients.has(client_id) ? "breaker" : situation;
-  const waitingRows = rows.filter(({ situation }) => situation !== "in_flight" && situation !== "unknown");
-  const countOf = (reason: WaitReason) => sum(waitingRows.filter((row) => reasonOf(row) === reason));
+
+/** Rows of one client in a stream that wait for the same reason. */
+interface WaitingRows {
+  client_id: string;
+  reason: WaitReason;
+  count: number;
+}
+
+const rowsOf = ({ sends, deliveries }: QueueGroups, scope: StreamScope): QueueGroup[] =>
+  (scope.stream.lane === "outbound" ? sends : deliveries).filter(isInStream(scope));
+
+/** The waiting rows of one stream; rows of a client with the same reason may be in several groups. */
+export function waitingRowsOf(groups: QueueGroups, scope: StreamScope): WaitingRows[] {
+  const { stream, blockedClients } = scope;
+  const isBlocked = (clientId: string) => stream.lane !== "outbound" && blockedClients.has(clientId);
+  return rowsOf(groups, scope).flatMap(({ client_id, situation, count }) => {
+    const reason = waitReasonOf(situation);
+    return reason === null ? [] : [{ client_id, reason: isBlocked(client_id) ? "breaker" : reason, count }];
+  });
+}
+
+/** Reduces the groups of all streams to the figures of one. */
+export function waitingWorkOf(groups: QueueGroups, scope: StreamScope, now = Date.now()): WaitingWork {
+  const rows = rowsOf(groups, scope);
+  const isOutbound = scope.stream.lane === "outbound";
+  const failures = (isOutbound ? groups.failedMessages : groups.failedDeliveries).filter(isInStream(scope));
+  const waitingRows = waitingRowsOf(groups, scope);
+  const countOf = (reason: WaitReason) => sum(waitingRows.filter((row) => row.reason === reason));
   const dueTimes = rows.filter(({ situation }) => situation === "due").map(dueTimeOf);
   return {
     oldest_due_seconds: ageOf(dueTimes, now),

@@ -17,7 +17,12 @@ t.test("herald message show", async (t) => {
   const channel = await makeChannel(api, sender.tenant);
   const sent = await sender.send(textMessage(channel), { "x-request-id": "order-1042" });
   const id = sent.body.message_id as string;
-  const error = JSON.stringify({ code: 131026, title: "Undeliverable", message: "no", details: null });
+  const error = JSON.stringify({
+    code: 131026,
+    title: "Undeliverable",
+    message: "no",
+    details: "no account",
+  });
   const attempts = [
     { attempt: 1, at: AT, outcome: "unknown" },
     { attempt: 2, at: AT, outcome: "rejected", status_code: 400, duration_ms: 45, error },
@@ -28,6 +33,7 @@ t.test("herald message show", async (t) => {
     error,
     platform_attempts: JSON.stringify(attempts),
   });
+  await api.db.query("delete from sends where id = $1", [id]);
   const [event] = await makeEvents(api, sender.tenant, { type: "message.status", messageId: id });
 
   t.test("finds the message of any client and prints it with its timeline", async (t) => {
@@ -37,19 +43,44 @@ t.test("herald message show", async (t) => {
     const { body: timeline } = await api.call("GET", `/api/outbound/messages/${id}/timeline`, {
       headers: sender.headers,
     });
-    t.same(json, { message: { client_id: sender.tenant.id, ...message }, timeline: timeline.data });
+    const expected = { client_id: sender.tenant.id, ...message, waits_for: null };
+    t.same(json, { message: expected, timeline: timeline.data });
   });
 
   t.test("prints readable lines without --json", async (t) => {
     const { out } = await herald(["message", "show", id]);
     t.match(out, new RegExp(`^client_id +${sender.tenant.id}\nmessage_id +${id}\nstatus +failed\n`));
-    t.match(out, /\nerror +131026: no\n\nat +type +details\n/);
+    t.match(out, /\nerror +131026: no \(no account\)\n\nat +type +details\n/);
     t.match(out, / accepted +order-1042\n/);
     t.match(
       out,
-      / platform_attempt +attempt 1 unknown\n.* platform_attempt +attempt 2 rejected, HTTP 400, 45 ms, 131026: no\n/,
+      / platform_attempt +attempt 1 unknown\n.* platform_attempt +attempt 2 rejected, HTTP 400, 45 ms, 131026: no \(no account\)\n/,
     );
     t.match(out, new RegExp(` event +${event} message.status\n`));
+  });
+
+  t.test("shows the reason why a message waits, as queue status counts it", async (t) => {
+    const later = new Date(Date.now() + 3_600_000);
+    const situations = [
+      ["due", { state: "waiting", next_attempt_at: new Date(0) }],
+      ["rate", { state: "waiting", next_attempt_at: later }],
+      ["retry", { state: "waiting", next_attempt_at: later, attempts: 1 }],
+      ["order", { state: "behind" }],
+      [null, { state: "unknown" }],
+    ] as const;
+    const { body } = await sender.send(textMessage(channel, { to: "5511900000001" }));
+    const waiting: string = body.message_id;
+    const readWaiting = async () =>
+      (await herald(["message", "show", waiting, "--json"])).json.message.waits_for;
+    for (const [reason, columns] of situations) {
+      await updateRow(api, "sends", { id: waiting, ...columns });
+      t.equal(await readWaiting(), reason);
+    }
+    await updateRow(api, "sends", { id: waiting, state: "waiting" });
+    await updateRow(api, "channels", { id: channel, status: "needs_reauth" });
+    t.match((await herald(["message", "show", waiting])).out, /\nwaits_for +reconnect\n\nat /);
+    const { json: queue } = await herald("queue status --json");
+    t.match(queue.clients, [{ client_id: sender.tenant.id, stream: "{outbound:0}", reason: "reconnect" }]);
   });
 
   t.test("fails for an unknown id and refuses an incomplete one or none", async (t) => {

@@ -46,6 +46,7 @@ t.test("herald queue status", async (t) => {
         { stream: "{bulk:0}", ...NONE },
         { stream: "{outbound:0}", ...NONE },
       ],
+      clients: [],
     });
   });
 
@@ -96,7 +97,17 @@ t.test("herald queue status", async (t) => {
       t.match(events.waiting, { total: 3, breaker: 3, due: 0, retry: 0 });
       t.match(bulk.waiting, { total: 1, breaker: 1 });
 
+      const client_id = tenant.id;
+      t.same(json.clients, [
+        { client_id, stream: "{events:0}", waiting: 3, reason: "breaker" },
+        { client_id, stream: "{bulk:0}", waiting: 1, reason: "breaker" },
+      ]);
+
       const { out } = await herald("queue status");
+      t.match(
+        out,
+        new RegExp(`\\n\\nclient_id +stream +waiting +reason\\n${client_id} +.events:0. +3 +breaker\\n`),
+      );
       t.match(
         out,
         /^stream +depth +oldest_due_seconds +in_flight +parked +open_breakers +waiting +oldest_accepted_seconds +failed_24h\n\{events:0\} +3 +\d+ +1 +1 +\d +3 \(breaker 3\) +\d+ +0\n/,

@@ -1,4 +1,5 @@
 import t from "tap";
+import { waitingClientsOf } from "../../src/queue/waiting-clients.ts";
 import { type QueueGroups, WAIT_REASONS, waitingWorkOf } from "../../src/queue/waiting-work.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import { firstIdAt } from "../../src/runtime/ids.ts";
@@ -62,6 +63,36 @@ t.test("all deliveries of a client with a breaker wait for it, sends do not", as
   t.match(of("events"), { total: 7, breaker: 3, rate: 4, due: 0, retry: 0 });
   t.match(of("outbound"), { total: 7, breaker: 0, rate: 4, due: 1, retry: 2 });
 });
+
+t.test(
+  "the clients with most waiting rows come first, one entry per stream and reason, at most 20",
+  async (t) => {
+    const deliveries = [
+      group("due", 2),
+      group("retry", 3),
+      group("in_flight", 90),
+      group("rate", 4, { client_id: SECOND_CLIENT }),
+    ];
+    const sends = [group("order", 1), group("reconnect", 7), group("unknown", 90)];
+    const scopes = (["events", "bulk", "outbound"] as const).map((lane) => ({
+      key: lane,
+      stream: { lane, partition: 0 },
+      partitions: 1,
+      blockedClients: new Set([FIRST]),
+    }));
+    t.same(waitingClientsOf({ ...NOTHING, sends, deliveries }, scopes), [
+      { client_id: FIRST, stream: "outbound", waiting: 7, reason: "reconnect" },
+      { client_id: FIRST, stream: "events", waiting: 5, reason: "breaker" },
+      { client_id: SECOND_CLIENT, stream: "events", waiting: 4, reason: "rate" },
+      { client_id: FIRST, stream: "outbound", waiting: 1, reason: "order" },
+    ]);
+    const many = Array.from({ length: 30 }, (_, index) =>
+      group("due", index, { client_id: `client ${index}` }),
+    );
+    const largest = waitingClientsOf({ ...NOTHING, sends: many }, scopes);
+    t.same([largest.length, largest[0]?.waiting, largest.at(-1)?.waiting], [20, 29, 10]);
+  },
+);
 
 t.test("each stream counts its own rows and failures", async (t) => {
   const failed = [

@@ -1,26 +1,17 @@
 import { type Queryable, sql } from "../database/database.ts";
 import type { FailureGroup, QueueGroup } from "../events/queue-metrics.ts";
 
-/**
- * Counts by channel first, so that channels are joined to few rows. A send that was never attempted and is not due waits
- * for its channel's rate, or the platform asked for a pause. All sends of a channel that is not connected wait for it.
- */
-const GROUP_SENDS = sql(`
-  with counted as (
-    select
-      client_id,
-      channel_id,
+/** SQL: columns of a send from which its situation follows. */
+const SITUATION_FACTS = `
       state,
       next_attempt_at <= now() as is_due,
-      attempts = 0 or slot_at is not null as is_limited,
-      count(*) as count,
-      min(next_attempt_at) as next_attempt_at,
-      min(id) as oldest_id
-    from sends
-    group by 1, 2, 3, 4, 5
-  )
-  select
-    n.client_id,
+      attempts = 0 or slot_at is not null as is_limited`;
+
+/**
+ * SQL: the situation of sends with the facts `n` in the channel `c`. A send that was never attempted and is not due waits
+ * for its channel's rate, or the platform asked for a pause. All sends of a channel that is not connected wait for it.
+ */
+const SITUATION = `
     case
       when n.state = 'in_hand' then 'in_flight'
       when n.state = 'unknown' then 'unknown'
@@ -29,13 +20,39 @@ const GROUP_SENDS = sql(`
       when n.is_due then 'due'
       when n.is_limited then 'rate'
       else 'retry'
-    end as situation,
+    end as situation`;
+
+/** Counts by channel first, so that channels are joined to few rows. */
+const GROUP_SENDS = sql(`
+  with counted as (
+    select
+      client_id,
+      channel_id,${SITUATION_FACTS},
+      count(*) as count,
+      min(next_attempt_at) as next_attempt_at,
+      min(id) as oldest_id
+    from sends
+    group by 1, 2, 3, 4, 5
+  )
+  select
+    n.client_id,${SITUATION},
     sum(n.count)::integer as count,
     min(n.next_attempt_at) as next_attempt_at,
     min(n.oldest_id) as oldest_id
   from counted n
   left join channels c on c.id = n.channel_id
   group by 1, 2`);
+
+const FIND_SITUATION = sql(`
+  with found as (
+    select channel_id,${SITUATION_FACTS}
+    from sends
+    where client_id = $1
+    and id = $2
+  )
+  select ${SITUATION}
+  from found n
+  left join channels c on c.id = n.channel_id`);
 
 const COUNT_FAILED = sql(`
   select client_id, false as is_bulk, count(*)::integer as count
@@ -46,6 +63,16 @@ const COUNT_FAILED = sql(`
 
 /** Spans all clients: counts the sends that are not finished. */
 export const groupSends = (db: Queryable): Promise<QueueGroup[]> => db.query<QueueGroup>(GROUP_SENDS);
+
+/** The situation of one message; undefined when its send is finished. */
+export async function findSendSituation(
+  db: Queryable,
+  clientId: string,
+  id: string,
+): Promise<QueueGroup["situation"] | undefined> {
+  const [row] = await db.query<Pick<QueueGroup, "situation">>(FIND_SITUATION, [clientId, id]);
+  return row?.situation;
+}
 
 /** Spans all clients: counts the messages that failed within this time. */
 export const countFailedMessages = (db: Queryable, withinMs: number): Promise<FailureGroup[]> =>
