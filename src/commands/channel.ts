@@ -1,8 +1,15 @@
 import { toChannel } from "../domain/channels/channel-dto.ts";
 import { type ChannelAsset, connectChannel } from "../domain/channels/channels.ts";
 import { CHANNEL_STATUSES, type Platform } from "../schema/enumerations.ts";
-import { listChannels } from "../store/channels/channels.ts";
-import { type Command, CommandError, defineCommand, UsageError } from "./program/command.ts";
+import { listChannelsOfAllClients } from "../store/channels/channel-owners.ts";
+import { type ChannelFilters, listChannels } from "../store/channels/channels.ts";
+import {
+  type Command,
+  type CommandContext,
+  CommandError,
+  defineCommand,
+  UsageError,
+} from "./program/command.ts";
 import { operatorActor, requireClient } from "./program/operator.ts";
 import { flag, OPTION, optional, parseOneOf, required } from "./program/options.ts";
 import { toColumns } from "./program/print.ts";
@@ -52,9 +59,9 @@ export const CHANNEL_COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     name: "channel list",
-    summary: "List a client's channels, including disconnected ones, newest first",
+    summary: "List the channels of a client or of all clients, including disconnected ones, newest first",
     options: {
-      client: required(OPTION.client),
+      client: optional({ ...OPTION.client, about: "the client's id (default: all clients)" }),
       platform: optional(OPTION.platform),
       status: optional({
         placeholder: "STATUS",
@@ -63,11 +70,13 @@ export const CHANNEL_COMMANDS: readonly Command[] = [
       }),
     },
     async run({ client, ...filters }, context) {
+      if (client === undefined) return { data: await listOfAllClients(context, filters) };
       await requireClient(context, client);
       const rows = await readAllPages((page) => listChannels(context.db, client, { page, ...filters }));
       return { data: rows.map(toChannel) };
     },
-    show: ({ data }) => toColumns(data, SHOWN_FIELDS),
+    show: ({ data }) =>
+      toColumns(data, data.some((row) => "client_id" in row) ? ["client_id", ...SHOWN_FIELDS] : SHOWN_FIELDS),
   }),
 ];
 
@@ -82,6 +91,11 @@ const SHOWN_FIELDS = [
   "external_ref",
   "connected_at",
 ] as const;
+
+async function listOfAllClients({ db }: CommandContext, filters: ChannelFilters) {
+  const rows = await readAllPages((page) => listChannelsOfAllClients(db, { page, ...filters }));
+  return rows.map((row) => ({ client_id: row.client_id, ...toChannel(row) }));
+}
 
 type ChannelIds = Record<IdName, string | undefined>;
 

@@ -6,14 +6,25 @@ import {
   replayEvents,
 } from "../domain/events/replay.ts";
 import { searchEvents } from "../domain/events/search-events.ts";
+import { timeOfId } from "../runtime/ids.ts";
 import { EVENT_STATUSES, EVENT_TYPES } from "../schema/enumerations.ts";
 import { type Period, type PeriodInput, readPeriod } from "../schema/period.ts";
 import type { PageRequest } from "../store/database/paging.ts";
-import { type Command, defineCommand, UsageError } from "./program/command.ts";
+import { type Command, defineCommand } from "./program/command.ts";
 import { requireClient, sayMore } from "./program/operator.ts";
-import { DEFAULT_LISTED_ROWS, OPTION, optional, parseOneOf, required } from "./program/options.ts";
+import {
+  DEFAULT_LISTED_ROWS,
+  OPTION,
+  optional,
+  parseOneOf,
+  periodError,
+  required,
+} from "./program/options.ts";
 import { toColumns } from "./program/print.ts";
 import { readPages } from "./program/read-pages.ts";
+
+/** Herald may have recorded an event much later than it occurred. */
+const OCCURRED = "the time at which they occurred at the platform";
 
 export const EVENTS_COMMANDS: readonly Command[] = [
   defineCommand({
@@ -23,11 +34,11 @@ export const EVENTS_COMMANDS: readonly Command[] = [
       client: required(OPTION.client),
       since: required({
         ...OPTION.time,
-        about: `events that occurred at or after this time, ${OPTION.time.about}`,
+        about: `events by ${OCCURRED}: at or after this, ${OPTION.time.about}`,
       }),
       until: optional({
         ...OPTION.time,
-        about: "events that occurred at or before this time (default: now)",
+        about: `events by ${OCCURRED}: at or before this (default: now)`,
       }),
       status: optional({
         placeholder: "STATUS",
@@ -76,8 +87,8 @@ export const EVENTS_COMMANDS: readonly Command[] = [
       }),
       channelId: optional(OPTION.channel),
       messageId: optional({ ...OPTION.message, about: "id of an outbound message" }),
-      since: optional({ ...OPTION.time, about: "events that occurred at or after this time" }),
-      until: optional({ ...OPTION.time, about: "events that occurred at or before this time" }),
+      since: optional({ ...OPTION.time, about: `events by ${OCCURRED}: at or after this` }),
+      until: optional({ ...OPTION.time, about: `events by ${OCCURRED}: at or before this` }),
       limit: optional(OPTION.limit),
     },
     async run(
@@ -92,7 +103,11 @@ export const EVENTS_COMMANDS: readonly Command[] = [
       if (hasMore) sayMore(context, limit);
       return { data: rows.map(toEvent) };
     },
-    show: ({ data }) => toColumns(data, SHOWN_FIELDS),
+    show: ({ data }) =>
+      toColumns(
+        data.map((event) => ({ ...event, recorded_at: new Date(timeOfId(event.id)) })),
+        SHOWN_FIELDS,
+      ),
   }),
 ];
 
@@ -106,10 +121,11 @@ const SHOWN_FIELDS = [
   "last_error",
   "next_attempt_at",
   "occurred_at",
+  "recorded_at",
 ] as const;
 
 function parsePeriod(given: PeriodInput): Period {
   const period = readPeriod(given);
-  if ("field" in period) throw new UsageError(`--${period.field} ${period.problem}`);
+  if ("field" in period) throw periodError(period);
   return period;
 }

@@ -6,9 +6,9 @@ import {
 } from "../domain/stats/read-stats.ts";
 import { readStatsPeriod, type StatsPeriod, type StatsPeriodInput } from "../domain/stats/stats-period.ts";
 import { STATS_INTERVALS } from "../schema/enumerations.ts";
-import { type Command, CommandError, defineCommand, UsageError } from "./program/command.ts";
+import { type Command, CommandError, defineCommand } from "./program/command.ts";
 import { requireClient } from "./program/operator.ts";
-import { OPTION, optional, parseOneOf, required } from "./program/options.ts";
+import { OPTION, optional, parseOneOf, periodError, required } from "./program/options.ts";
 import { toText } from "./program/print.ts";
 
 interface ClientStats {
@@ -48,7 +48,7 @@ export const STATS_COMMAND: Command = defineCommand({
 
 function parsePeriod(input: StatsPeriodInput): StatsPeriod {
   const period = readStatsPeriod(input, Date.now());
-  if ("field" in period) throw new UsageError(`--${period.field} ${period.problem}`);
+  if ("field" in period) throw periodError(period);
   return period;
 }
 

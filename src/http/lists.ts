@@ -1,4 +1,4 @@
-import { type PeriodInput, readPeriod } from "../schema/period.ts";
+import { describePeriodProblem, type PeriodInput, readPeriod } from "../schema/period.ts";
 import { nullable, object, type TProperties, type TSchema, Type } from "../schema/types.ts";
 import type { PageRequest } from "../store/database/paging.ts";
 import { invalidField } from "./api-error.ts";
@@ -96,7 +96,7 @@ type PeriodOf<G> = { [F in keyof Pick<G, keyof G & keyof PeriodInput>]: Date };
 /** Parses `since` and `until`; throws a 400 that names the invalid one. */
 export function periodOf<G extends PeriodInput>(given: G): PeriodOf<G> {
   const period = readPeriod(given);
-  if ("field" in period) throw invalidField(`/${period.field}`, `${period.field} ${period.problem}`);
+  if ("field" in period) throw invalidField(`/${period.field}`, describePeriodProblem(period));
   return period as PeriodOf<G>;
 }
 

@@ -11,9 +11,16 @@ export interface Period {
 
 export interface PeriodProblem {
   field: keyof Period;
-  /** The sentence after the field's name. */
+  /** The sentence after the field's name, without the other field's name at its end. */
   problem: string;
+  other?: keyof Period;
 }
+
+/** Describes the problem; callers that spell the fields differently give their spelling. */
+export const describePeriodProblem = (
+  { field, problem, other }: PeriodProblem,
+  nameOf: (field: keyof Period) => string = (name) => name,
+): string => [nameOf(field), problem, ...(other ? [nameOf(other)] : [])].join(" ");
 
 /** Parses both ends of a period (valid RFC 3339 date-times), or returns the problem with one of them. */
 export function readPeriod(input: PeriodInput): Period | PeriodProblem {
@@ -28,7 +35,7 @@ export function readPeriod(input: PeriodInput): Period | PeriodProblem {
   }
   const { since, until } = period;
   return since && until && since > until
-    ? { field: "since", problem: "must not be later than until" }
+    ? { field: "since", problem: "must not be later than", other: "until" }
     : period;
 }
 

@@ -121,7 +121,7 @@ t.test("herald events replay", async (t) => {
       [/--since must be a time .* no leap second/, ["--since", "2016-12-31T23:59:60Z"]],
       [/--until must be a time such as/, [...since, "--until", ""]],
       [/--until must be a time .* no leap second/, [...since, "--until", "2016-12-31T23:59:60Z"]],
-      [/--since must not be later than until/, [...since, "--until", ago(2 * HOUR)]],
+      [/--since must not be later than --until/, [...since, "--until", ago(2 * HOUR)]],
       [/--status must be one of failed, skipped/, [...since, "--status", "delivered"]],
       [/--key must be one of chatapp, .*embedded_signup/, [...since, "--key", "messages"]],
     ];

@@ -1,8 +1,9 @@
 import t from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
-import { newId } from "../../src/runtime/ids.ts";
+import { newId, timeOfId } from "../../src/runtime/ids.ts";
 import { configureWebhook, makeEventAt, makeEvents, updateDelivery } from "../fixtures/events/events.ts";
 import { startApi } from "../fixtures/http/api.ts";
+import { updateRow } from "../fixtures/messages/messages.ts";
 import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
 import { makeChannel } from "../fixtures/tenants/channels.ts";
@@ -41,6 +42,27 @@ t.test("lists of the command line", async (t) => {
     t.match(out, new RegExp(`\n${page} +socialapp +disconnected `));
   });
 
+  t.test("channel list without a client has the channels of all clients", async (t) => {
+    const [one, another] = [await makeTenant(api), await makeTenant(api)];
+    const channels = [
+      await makeChannel(api, one),
+      await makeChannel(api, another, { platform: "socialapp" }),
+    ];
+    for (const id of channels) await updateRow(api, "channels", { id, status: "needs_reauth" });
+    const { json } = await herald("channel list --status needs_reauth --json");
+    t.match(json.data, [
+      { client_id: another.id, channel_id: channels[1], status: "needs_reauth" },
+      { client_id: one.id, channel_id: channels[0], status: "needs_reauth" },
+    ]);
+    t.equal(json.data.length, 2);
+    t.match((await herald("channel list --platform socialapp --json")).json.data[0], {
+      client_id: another.id,
+    });
+    const { out } = await herald("channel list");
+    t.match(out, /^client_id +channel_id +platform +status .*phone_number_id +page_id +photoapp_user_id /);
+    for (const { id } of [tenant, other, one, another]) t.match(out, `\n${id} `);
+  });
+
   t.test("events list has the API's filters and a limit", async (t) => {
     const tenant = await makeTenant(api); // without events of its channels
     const list = listFor(tenant);
@@ -68,6 +90,9 @@ t.test("lists of the command line", async (t) => {
       (await herald(["events", "list", "--client", tenant.id])).out,
       /^id +type +key +status .*\n.* failed .*HTTP 503/s,
     );
+    const { out } = await herald(["events", "list", "--client", tenant.id, "--message-id", about]);
+    t.match(out, / occurred_at +recorded_at\n/);
+    t.ok(out.trimEnd().endsWith(new Date(timeOfId(first)).toISOString()));
   });
 
   t.test("audit list has the API's filters", async (t) => {

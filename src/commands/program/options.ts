@@ -2,10 +2,11 @@ import { DAY, HOUR, MINUTE, SECOND } from "../../runtime/durations.ts";
 import { type IdPrefix, isClientId, isPrefixedId } from "../../runtime/ids.ts";
 import { externalRef, platformId, platformToken } from "../../schema/channels.ts";
 import { EVENT_KEYS, PLATFORMS, ROLES, SCOPES, type Scope } from "../../schema/enumerations.ts";
+import { describePeriodProblem, type PeriodProblem } from "../../schema/period.ts";
 import { email, entityName, password } from "../../schema/tenants.ts";
 import { object, type Static, type TSchema, timestamp } from "../../schema/types.ts";
 import { createValidator } from "../../schema/validate.ts";
-import { type Option, UsageError } from "./command.ts";
+import { type Option, toFlag, UsageError } from "./command.ts";
 
 type OptionSpec<T> = Omit<Option<T>, "required">;
 
@@ -44,6 +45,10 @@ export const parseOneOf =
     if (!words.includes(text as T)) throw new UsageError(`must be one of ${words.join(", ")}`);
     return text as T;
   };
+
+/** The problem with `--since` and `--until`. */
+export const periodError = (problem: PeriodProblem): UsageError =>
+  new UsageError(describePeriodProblem(problem, toFlag));
 
 const UNITS_MS: Record<string, number> = { s: SECOND, m: MINUTE, h: HOUR, d: DAY };
 const MAX_DURATION_MS = 3_650 * DAY;

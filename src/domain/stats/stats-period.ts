@@ -33,7 +33,7 @@ export function readStatsPeriod(
   const since = period.since?.getTime() ?? until - DEFAULT_PERIOD_MS;
   const tolerance = period.until === undefined ? NOW_TOLERANCE_MS : 0;
   if (until - since > MAX_STATS_DAYS * DAY + tolerance)
-    return { field: "since", problem: `must be at most ${MAX_STATS_DAYS} days before until` };
+    return { field: "since", problem: `must be at most ${MAX_STATS_DAYS} days before`, other: "until" };
   const span = INTERVALS_MS[interval];
   return {
     since: toDate(Math.floor(since / span) * span),

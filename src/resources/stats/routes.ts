@@ -3,6 +3,7 @@ import { MAX_STATS_ROWS, readEventStats, readMessageStats } from "../../domain/s
 import { readStatsPeriod, type StatsPeriod, type StatsPeriodInput } from "../../domain/stats/stats-period.ts";
 import { invalidField } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
+import { describePeriodProblem } from "../../schema/period.ts";
 import { eventStats, eventStatsQuery, messageStats, messageStatsQuery, queueStats } from "./schema.ts";
 
 const DESCRIPTION =
@@ -54,7 +55,7 @@ export function statsRoutes(parts: QueueStatsParts): Route[] {
 
 function periodOf(query: StatsPeriodInput): StatsPeriod {
   const period = readStatsPeriod(query, Date.now());
-  if ("field" in period) throw invalidField(`/${period.field}`, `${period.field} ${period.problem}`);
+  if ("field" in period) throw invalidField(`/${period.field}`, describePeriodProblem(period));
   return period;
 }
 

@@ -1,4 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
+import { MAX_ID, type PageRequest } from "../database/paging.ts";
+import { CHANNEL_COLUMNS, type ChannelFilters, type ChannelRow } from "./channels.ts";
 
 /** Everything here spans all clients: platforms identify assets, not clients. */
 
@@ -34,6 +36,22 @@ export const findChannelOwners = (
   platform: string,
   { assets, wabas }: PlatformAssets,
 ): Promise<ChannelOwnerRow[]> => db.query<ChannelOwnerRow>(FIND, [platform, assets, wabas]);
+
+const LIST = sql(`
+  select ${CHANNEL_COLUMNS}
+  from channels
+  where id < $1
+  and ($3::text is null or platform = $3)
+  and ($4::text is null or status = $4)
+  order by id desc
+  limit $2`);
+
+/** The channels of all clients, newest first, with one row more than the limit if there is one. */
+export const listChannelsOfAllClients = (
+  db: Queryable,
+  { page, platform, status }: ChannelFilters & { page: PageRequest },
+): Promise<ChannelRow[]> =>
+  db.query<ChannelRow>(LIST, [page.after ?? MAX_ID, page.limit + 1, platform ?? null, status ?? null]);
 
 const DISCONNECT_WABA = sql(`
   update channels

@@ -48,18 +48,18 @@ export interface ChannelFilters {
   status?: string | undefined;
 }
 
-const COLUMNS = `id, client_id, platform, status, display_name, waba_id, phone_number_id, display_phone_number, page_id,
+export const CHANNEL_COLUMNS = `id, client_id, platform, status, display_name, waba_id, phone_number_id, display_phone_number, page_id,
     photoapp_user_id, template_namespace, external_ref, connected_at, asset_id`;
 
 const LIST = byNewest(`
-  select ${COLUMNS}
+  select ${CHANNEL_COLUMNS}
   from channels
   where client_id = $1
   and ($4::text is null or platform = $4)
   and ($5::text is null or status = $5)`);
 
 const FIND = sql(`
-  select ${COLUMNS}
+  select ${CHANNEL_COLUMNS}
   from channels
   where client_id = $1
   and id = $2`);
@@ -68,7 +68,7 @@ const RESERVE = sql(`
   select pg_advisory_xact_lock(hashtextextended('channels ' || $1::text || ' ' || $2::text, 0))`);
 
 const LOCK_BY_ASSET = sql(`
-  select ${COLUMNS}
+  select ${CHANNEL_COLUMNS}
   from channels
   where platform = $2
   and asset_id = $3
@@ -86,7 +86,7 @@ const INSERT = sql(`
     $9, $10, $11, $12, $13
   )
   on conflict (platform, asset_id) where status <> 'disconnected' do nothing
-  returning ${COLUMNS}`);
+  returning ${CHANNEL_COLUMNS}`);
 
 /**
  * The platform user belongs to the token and the namespace to the business account: they change with these.
@@ -107,7 +107,7 @@ const RECONNECT = sql(`
     external_ref = coalesce($10, external_ref)
   where client_id = $1
   and id = $2
-  returning ${COLUMNS}`);
+  returning ${CHANNEL_COLUMNS}`);
 
 const DISCONNECT = sql(`
   update channels
@@ -115,10 +115,10 @@ const DISCONNECT = sql(`
   where client_id = $1
   and id = $2
   and status <> 'disconnected'
-  returning ${COLUMNS}`);
+  returning ${CHANNEL_COLUMNS}`);
 
 const FIND_TOKEN = sql(`
-  select ${COLUMNS}, token_sealed
+  select ${CHANNEL_COLUMNS}, token_sealed
   from channels
   where client_id = $1
   and id = $2`);
@@ -143,7 +143,7 @@ const MARK_TOKEN_DEAD = sql(`
   and id = $2
   and status = 'connected'
   and token_sealed = $3
-  returning ${COLUMNS}`);
+  returning ${CHANNEL_COLUMNS}`);
 
 /** Marks the channel as needs_reauth. Undefined when it is not connected or has another token by now. */
 export async function markTokenDead(

@@ -30,7 +30,8 @@ export const byNewest = (select: string, maxId = MAX_ID): PageStatements => ({
   maxId,
 });
 
-const MAX_ID = "\x7f";
+/** Sorts after every id. */
+export const MAX_ID = "\x7f";
 
 /** Sorts after every UUID; UUIDs sort like their texts. */
 export const MAX_UUID = "ffffffff-ffff-ffff-ffff-ffffffffffff";

@@ -24,7 +24,7 @@ t.test("the period contains the given times", async (t) => {
 });
 
 t.test("a period has at most 92 days", async (t) => {
-  const tooLong = { field: "since", problem: "must be at most 92 days before until" };
+  const tooLong = { field: "since", problem: "must be at most 92 days before", other: "until" };
   const until = "2026-04-03T00:00:00Z";
   t.equal(read({ since: "2026-01-01T00:00:00Z", until }), "2026-01-01T00 2026-04-03T00 hour");
   t.same(read({ since: "2025-12-31T23:59:59.999Z", until }), tooLong);
