@@ -69,10 +69,15 @@ t.test("alerts, dashboard and documentation name existing metrics and labels", a
   }
 });
 
-t.test("every alert has a name, a summary and a page that exists", async (t) => {
-  const text = read("alerts.yml");
-  t.equal(text.match(/^ {6}- alert: Herald\w+$/gm)?.length, alerts.length);
-  const runbooks = [...text.matchAll(/summary: ".+", runbook: "docs\/operate\/([a-z-]+\.md)"/g)];
-  t.equal(runbooks.length, alerts.length);
-  for (const [, page = ""] of runbooks) t.match(read(page), /^# /);
-});
+t.test(
+  "every alert has a name, a summary, a page that exists and a place in the documentation",
+  async (t) => {
+    const text = read("alerts.yml");
+    const names = [...text.matchAll(/^ {6}- alert: (Herald\w+)$/gm)].map(([, name = ""]) => name);
+    t.equal(names.length, alerts.length);
+    for (const name of names) t.match(read("metrics.md"), `\`${name}\``);
+    const runbooks = [...text.matchAll(/summary: ".+", runbook: "docs\/operate\/([a-z-]+\.md)"/g)];
+    t.equal(runbooks.length, alerts.length);
+    for (const [, page = ""] of runbooks) t.match(read(page), /^# /);
+  },
+);
