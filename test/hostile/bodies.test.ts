@@ -77,76 +77,77 @@ async function makeCredentials(service: HostileService) {
   };
 }
 
-t.test("hostile input to any endpoint delays no other request", async (t) => {
+t.test("hostile requests", async (t) => {
   const service = await startHostileService(t);
-  const headersOf = await makeCredentials(service);
-  await service.underProbes(t, "every endpoint", async () => {
-    for (const endpoint of productRoutes()) {
-      const headers = headersOf(endpoint);
-      const replies = await Promise.all(
-        hostileRequests(endpoint).map(({ path, ...body }) =>
-          service.call(endpoint.method.toUpperCase(), path, { headers, ...body }),
-        ),
+
+  t.test("hostile input to any endpoint delays no other request", async (t) => {
+    const headersOf = await makeCredentials(service);
+    await service.underProbes(t, "every endpoint", async () => {
+      for (const endpoint of productRoutes()) {
+        const headers = headersOf(endpoint);
+        const replies = await Promise.all(
+          hostileRequests(endpoint).map(({ path, ...body }) =>
+            service.call(endpoint.method.toUpperCase(), path, { headers, ...body }),
+          ),
+        );
+        const statuses = [...new Set(replies.map(({ status }) => status))];
+        t.ok(
+          statuses.every((status) => status !== 500),
+          `${titleOf(endpoint)} answers ${statuses.join(", ")}`,
+        );
+      }
+    });
+  });
+
+  t.test("large bodies delay no other request", async (t) => {
+    const { headers } = await (await makeTenant(service)).createKey(...SCOPES);
+    const TEN_MB = 10_000_000;
+    const BODIES: [string, string][] = [
+      ["empty arrays", `{"to":[${"[],".repeat(TEN_MB / 3)}[]]}`],
+      ["levels", `{"to":${"[".repeat(TEN_MB / 2)}${"]".repeat(TEN_MB / 2)}}`],
+    ];
+    const post = (path: string, raw: string, headers: Record<string, string>) =>
+      fetch(service.address + path, { method: "POST", body: raw, headers }).then(
+        async (response) => {
+          await response.text();
+          return response.status;
+        },
+        () => 0, // the server may answer and close before the whole body is sent
       );
-      const statuses = [...new Set(replies.map(({ status }) => status))];
-      t.ok(
-        statuses.every((status) => status !== 500),
-        `${titleOf(endpoint)} answers ${statuses.join(", ")}`,
+    for (const [name, raw] of BODIES) {
+      const attack = (path: string, headers: Record<string, string> = {}) =>
+        Promise.all(Array.from({ length: 10 }, () => post(path, raw, headers)));
+      const statuses = await service.underProbes(t, `ten megabytes of ${name}`, async () => [
+        ...(await attack("/api/auth/login")),
+        ...(await attack("/platform/webhook")),
+        ...(await attack("/api/outbound/send", headers)),
+      ]);
+      t.same(
+        new Set(statuses),
+        new Set(statuses.filter((status) => [0, 400, 413, 503].includes(status))),
+        name,
       );
     }
   });
-});
 
-t.test("large bodies delay no other request", async (t) => {
-  const service = await startHostileService(t);
-  const { headers } = await (await makeTenant(service)).createKey(...SCOPES);
-  const TEN_MB = 10_000_000;
-  const BODIES: [string, string][] = [
-    ["empty arrays", `{"to":[${"[],".repeat(TEN_MB / 3)}[]]}`],
-    ["levels", `{"to":${"[".repeat(TEN_MB / 2)}${"]".repeat(TEN_MB / 2)}}`],
-  ];
-  const post = (path: string, raw: string, headers: Record<string, string>) =>
-    fetch(service.address + path, { method: "POST", body: raw, headers }).then(
-      async (response) => {
-        await response.text();
-        return response.status;
-      },
-      () => 0, // the server may answer and close before the whole body is sent
-    );
-  for (const [name, raw] of BODIES) {
-    const attack = (path: string, headers: Record<string, string> = {}) =>
-      Promise.all(Array.from({ length: 10 }, () => post(path, raw, headers)));
-    const statuses = await service.underProbes(t, `ten megabytes of ${name}`, async () => [
-      ...(await attack("/api/auth/login")),
-      ...(await attack("/platform/webhook")),
-      ...(await attack("/api/outbound/send", headers)),
-    ]);
-    t.same(
-      new Set(statuses),
-      new Set(statuses.filter((status) => [0, 400, 413, 503].includes(status))),
-      name,
-    );
-  }
-});
-
-t.test("templates with long integers delay no other request", async (t) => {
-  const service = await startHostileService(t);
-  const tenant = await makeTenant(service);
-  const channel = await makeChannel(service, tenant);
-  const { headers } = await tenant.createKey("templates:manage");
-  const submit = (integers: readonly string[]) => {
-    const raw = `{"channel_id":"${channel}","template_data":{"name":"n","language":"en","category":"UTILITY","components":[{"ids":[${integers.join()}]}]}}`;
-    return service.call("POST", "/api/templates/submit", { headers, raw });
-  };
-  const CASES: [name: string, integers: string[], status: number][] = [
-    ["20,000 integers of 100 digits", Array(20_000).fill("9".repeat(100)), 502], // the platform is not reachable
-    ["an integer of ten million digits", ["9".repeat(10_000_000)], 400],
-  ];
-  await submit(["1"]); // the first one includes the start-up
-  for (const [name, integers, status] of CASES) {
-    const replies = await service.underProbes(t, name, () =>
-      Promise.all(Array.from({ length: 5 }, () => submit(integers))),
-    );
-    t.same(new Set(replies.map((reply) => reply.status)), new Set([status]), name);
-  }
+  t.test("templates with long integers delay no other request", async (t) => {
+    const tenant = await makeTenant(service);
+    const channel = await makeChannel(service, tenant);
+    const { headers } = await tenant.createKey("templates:manage");
+    const submit = (integers: readonly string[]) => {
+      const raw = `{"channel_id":"${channel}","template_data":{"name":"n","language":"en","category":"UTILITY","components":[{"ids":[${integers.join()}]}]}}`;
+      return service.call("POST", "/api/templates/submit", { headers, raw });
+    };
+    const CASES: [name: string, integers: string[], status: number][] = [
+      ["20,000 integers of 100 digits", Array(20_000).fill("9".repeat(100)), 502], // the platform is not reachable
+      ["an integer of ten million digits", ["9".repeat(10_000_000)], 400],
+    ];
+    await submit(["1"]); // the first one includes the start-up
+    for (const [name, integers, status] of CASES) {
+      const replies = await service.underProbes(t, name, () =>
+        Promise.all(Array.from({ length: 5 }, () => submit(integers))),
+      );
+      t.same(new Set(replies.map((reply) => reply.status)), new Set([status]), name);
+    }
+  });
 });

@@ -138,12 +138,14 @@ t.test("the API reference in a real browser", async (t) => {
   });
 
   t.test("the page has no serious accessibility findings and fits into its window", async (t) => {
+    const isDark = () => page.evaluate(() => document.documentElement.classList.contains("dark-mode"));
     for (const { viewport, colorScheme } of [
       { viewport: PHONE_VIEWPORT, colorScheme: "light" },
       { viewport: DESKTOP_VIEWPORT, colorScheme: "dark" },
     ] as const) {
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme });
+      await until("Swagger UI has the scheme", async () => (await isDark()) === (colorScheme === "dark"));
       t.same(await accessibilityFindings(page), [], `${viewport.width} px, ${colorScheme}`);
     }
   });
