@@ -64,7 +64,8 @@ t.test("a dispatcher's metrics report the queue, slots, attempts and breakers", 
   const failing = await startBackend(t, (_, response) => response.writeHead(500).end());
   await makeEvents(dispatcher, await clientAt(failing.url), ...Array.from({ length: 5 }, () => ({})));
   await until("the breaker is open or half-open", async () => (await read("herald_breakers")) === 1);
-  t.ok(((await read("herald_delivery_attempts_total", { outcome: "refused" })) as number) >= 5);
+  const refusedAttempts = () => read("herald_delivery_attempts_total", { outcome: "refused" });
+  await until("every attempt is counted", async () => ((await refusedAttempts()) ?? 0) >= 5);
   await until("the queue is empty", async () => {
     const { depth, inFlight, slots } = await figures();
     return depth === 0 && inFlight === 0 && slots === 0;
