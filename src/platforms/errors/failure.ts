@@ -50,7 +50,7 @@ export class PlatformFailure extends Error {
 }
 
 /** True when the platform reported the call's token as dead. */
-export const isTokenDead = (error: unknown): boolean =>
+export const isTokenDead = (error: unknown): error is PlatformFailure & { verdict: "token_dead" } =>
   error instanceof PlatformFailure && error.verdict === "token_dead";
 
 /** Runs a platform call; when the token is dead, runs `onDeadToken` before rethrowing. */
@@ -61,7 +61,7 @@ export async function withDeadTokenCheck<T>(
   try {
     return await call();
   } catch (error) {
-    if (isTokenDead(error)) await onDeadToken(error as PlatformFailure);
+    if (isTokenDead(error)) await onDeadToken(error);
     throw error;
   }
 }
