@@ -227,8 +227,16 @@ t.test("a schedule restarted during the attempt sets the next delay", async (t) 
   const row = await readDelivery(context, over.id);
   t.match(row, { state: "retrying", attempts: 13, schedule_base: 12 });
   t.ok((row.next_attempt_at as Date).getTime() < secondsFromNow(6).getTime(), "not by the old schedule");
-  t.match(await readDelivery(context, gone.id), { state: "failed", next_attempt_at: null });
-  t.match(await readDelivery(context, arrived.id), { state: "delivered", next_attempt_at: null });
+  t.match(await readDelivery(context, gone.id), {
+    state: "failed",
+    failed_at: Date,
+    next_attempt_at: null,
+  });
+  t.match(await readDelivery(context, arrived.id), {
+    state: "delivered",
+    failed_at: null,
+    next_attempt_at: null,
+  });
 });
 
 t.test("a client deleted while its delivery is in flight leaves no rows", async (t) => {

@@ -108,6 +108,7 @@ t.test(
       attempts: 0,
       deaths: 5,
       last_error: "quarantined",
+      failed_at: Date,
       next_attempt_at: null,
     };
     t.match(await readDelivery(context, ref.id), { ...failed, worker_id: null, lease: null });

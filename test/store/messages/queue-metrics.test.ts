@@ -1,5 +1,6 @@
 import t from "tap";
 import { HOUR } from "../../../src/runtime/durations.ts";
+import { updateMessageStatuses } from "../../../src/store/messages/message-statuses.ts";
 import { countFailedMessages, groupSends } from "../../../src/store/messages/queue-metrics.ts";
 import { openQueueContext, secondsFromNow } from "../../fixtures/events/queue-rows.ts";
 import { insertMessage, insertSend } from "../../fixtures/messages/message-rows.ts";
@@ -49,7 +50,11 @@ t.test("messages that failed recently are counted", async (t) => {
   await insertMessage(context, client, { status: "failed", failed_at: secondsFromNow(-60) });
   await insertMessage(context, client, { status: "failed", failed_at: secondsFromNow(-7_200) });
   await insertMessage(context, client, { status: "read", failed_at: secondsFromNow(-60) });
+  const sent = await insertMessage(context, client, { status: "sent" });
+  const failed = new Date().toISOString();
+  const update = { client_id: client.id, id: sent, platform_message_id: null, failed };
+  await updateMessageStatuses(context.db, [update]);
   t.same(await countFailedMessages(context.db, 1 * HOUR), [
-    { client_id: client.id, is_bulk: false, count: 1 },
+    { client_id: client.id, is_bulk: false, count: 2 },
   ]);
 });

@@ -1,5 +1,7 @@
 import t from "tap";
 import { NOT_BUILT } from "../../../../src/domain/messages/message-errors.ts";
+import { HOUR } from "../../../../src/runtime/durations.ts";
+import { countFailedMessages } from "../../../../src/store/messages/queue-metrics.ts";
 import {
   answerAccepted,
   answerJson,
@@ -49,6 +51,7 @@ t.test("sending messages", async (t) => {
     t.match(JSON.parse(row.error ?? ""), { code: 131026, title: "no", details: "not there" });
     t.same(statusesOf(row), ["sending", "failed"]);
     t.equal(row.state, null);
+    t.match(await countFailedMessages(context.db, 1 * HOUR), [{ count: 1 }]);
     t.match(await readMessageEvents(context, id), [
       { type: "message.send_result", outcome: "rejected", error: { code: 131026 } },
       { type: "message.status", status: "failed", recipient: to, errors: [{ code: 131026 }] },

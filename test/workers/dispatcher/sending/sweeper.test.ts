@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import { createStreams } from "../../../../src/queue/streams.ts";
-import { MINUTE } from "../../../../src/runtime/durations.ts";
+import { HOUR, MINUTE } from "../../../../src/runtime/durations.ts";
 import { claimSends } from "../../../../src/store/messages/claim-sends.ts";
 import { finishSends } from "../../../../src/store/messages/finish-sends.ts";
+import { countFailedMessages } from "../../../../src/store/messages/queue-metrics.ts";
 import { type SendSweepParts, sweepSends } from "../../../../workers/dispatcher/sending/sweeper.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
 import { type Api, startApi } from "../../../fixtures/http/api.ts";
@@ -58,6 +59,7 @@ t.test("a sweep whose transaction is repeated abandons, logs and notifies once",
   t.same(abandoned, [[expired, "expired"]]);
   t.same(events(), ["message.interrupted", "sweep.reclaimed"]);
   t.match(await readMessageState(api, expired), { status: "failed", error: { code: "expired" } });
+  t.match(await countFailedMessages(api.db, 1 * HOUR), [{ count: 1 }]);
   t.match(await readMessageState(api, interrupted), { status: "unknown" });
   t.equal(new Set(notified).size, notified.length);
   t.equal((await api.db.query("select 1 from events")).length, 3, "two results and one status");
