@@ -1,17 +1,13 @@
 /** `npm test`: runs every check of the project on private servers; `npm test -- test/http/lists.test.ts` runs single files. */
-import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensurePrograms } from "../src/local/install-programs.ts";
-import { processCommand } from "../src/local/process-commands.ts";
 import { startServers } from "../src/local/servers.ts";
-import { packageRoot } from "../src/runtime/package-root.ts";
-import { createDatabase } from "../src/store/database/database.ts";
-import { createTablePartitions } from "../workers/table-partitions.ts";
 import { runChecks } from "./driver/checks.ts";
 import { type AssertionCount, say, saySlowest, sumCounts } from "./driver/count.ts";
 import { testEnvironment } from "./driver/environment.ts";
+import { makeTemplateDatabase } from "./driver/template-database.ts";
 import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
 import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
 
@@ -46,19 +42,6 @@ async function main(chosen: readonly string[]): Promise<AssertionCount> {
     await stop();
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** Migrates the server's first database, which test files clone. */
-async function makeTemplateDatabase(DATABASE_URL: string, REDIS_URL: string): Promise<void> {
-  const [program, ...args] = processCommand(packageRoot(), "migrate", "node");
-  const keys = { ENCRYPTION_KEYS: `t:${Buffer.alloc(32).toString("base64")}`, JWT_SECRET: "t".repeat(32) };
-  const env = testEnvironment({ DATABASE_URL, REDIS_URL, LOG_LEVEL: "warn", ...keys });
-  const { status } = spawnSync(program, args, { env, stdio: "inherit" });
-  if (status !== 0) throw new Error("the migrations could not be applied; see the output above");
-  // Creates the partitions once; otherwise every process of every test would create them in its clone.
-  const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 1, DATABASE_PREPARED: true }, () => {});
-  await createTablePartitions({ EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 90 }, db, Date.now());
-  await db.close();
 }
 
 // A signal stops the test files; this process continues in order to stop the servers.

@@ -1,50 +1,56 @@
-/** `npm run bench`: compares the hot paths with a hand-written baseline, on private servers. */
-import { spawnSync } from "node:child_process";
+/**
+ * `npm run bench`: measures Herald beside other implementations on private servers. Options: --only=CASE[,CASE],
+ * --rounds=5, --scale=1 (multiplies the counts), --write (updates docs/benchmarks.*).
+ */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { processCommand } from "../../src/local/process-commands.ts";
 import { startServers } from "../../src/local/servers.ts";
-import { packageRoot } from "../../src/runtime/package-root.ts";
-import type { BenchCase, ServerUrls } from "./case.ts";
-import { SEND } from "./cases/send.ts";
-import { UPLOADS } from "./cases/uploads.ts";
+import { say } from "../driver/count.ts";
+import { testEnvironment } from "../driver/environment.ts";
+import { makeTemplateDatabase } from "../driver/template-database.ts";
+import { CASES } from "./cases/index.ts";
+import { runCases } from "./frame/run-cases.ts";
+import { readOptions } from "./options.ts";
+import { describeMachine, readLoadAverage } from "./report/machine.ts";
+import { reportResults } from "./report/report.ts";
 
-const CASES: readonly BenchCase[] = [SEND, UPLOADS];
-const say = (line: string) => void process.stdout.write(`${line}\n`);
+const interruption = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interruption.abort());
 
-function migrate(servers: ServerUrls): void {
-  const [program, ...args] = processCommand(packageRoot(), "migrate", "node");
-  const keys = { ENCRYPTION_KEYS: `b:${Buffer.alloc(32).toString("base64")}`, JWT_SECRET: "b".repeat(32) };
-  const { status } = spawnSync(program, args, { env: { ...servers, ...keys }, stdio: "inherit" });
-  if (status !== 0) throw new Error("the migrations could not be applied");
-}
+const MAX_QUIET_LOAD = 0.5;
 
-async function main(): Promise<boolean> {
+async function main(): Promise<void> {
+  const { cases, rounds, scale, write } = readOptions(process.argv.slice(2), CASES);
+  const loadBefore = readLoadAverage();
+  if (loadBefore > MAX_QUIET_LOAD)
+    say(`The load average is ${loadBefore}: other work on this machine will distort the figures`);
   const folder = mkdtempSync(join(tmpdir(), "herald-bench-"));
   chmodSync(folder, 0o711);
   // Durable as in production: commits that skip the disk would hide most of the cost.
-  const { stop, ...servers } = await startServers({
-    folder,
-    env: { PATH: process.env.PATH },
-    durable: true,
-    say,
-  });
+  const options = { folder, env: testEnvironment(), durable: true, redisDatabases: 1_000, say };
+  const { DATABASE_URL, REDIS_URL, stop } = await startServers(options);
   try {
-    migrate(servers);
-    const outcomes: boolean[] = [];
-    // With arguments, only the cases whose names contain one of them.
-    const words = process.argv.slice(2);
-    for (const { name, run } of CASES) {
-      if (words.length > 0 && !words.some((word) => name.includes(word))) continue;
-      say(name);
-      outcomes.push(await run(servers, say));
-    }
-    return outcomes.every(Boolean);
+    await makeTemplateDatabase(DATABASE_URL, REDIS_URL);
+    // The fixtures create databases on the servers with these names.
+    Object.assign(process.env, { TEST_DATABASE_URL: DATABASE_URL, TEST_REDIS_URL: REDIS_URL });
+    const machine = await describeMachine(DATABASE_URL, REDIS_URL);
+    const run = { date: new Date().toISOString(), machine, loadBefore };
+    const { signal } = interruption;
+    const results = await runCases(cases, { rounds, scale, isSmokeTest: false, say, signal });
+    reportResults(results, { run, write, say });
   } finally {
     await stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-process.exit((await main()) ? 0 : 1);
+// A missed target is not a failure: the table shows it.
+const exitCode = await main().then(
+  () => 0,
+  (error: unknown) => {
+    say(error instanceof Error ? error.message : String(error));
+    return 1;
+  },
+);
+process.exit(exitCode);

@@ -1,10 +1,10 @@
 /**
- * Programs of the upload case, as separate processes. `plain` is the baseline: it parses and decodes uploads on the event
- * loop. `platform` receives the images of both.
+ * Programs of the case images. `MODE` is `express` for the peer, which parses and decodes uploads on its event loop, or
+ * `platform` for the ad platform that receives the images of both.
  */
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import express from "express";
+import { listen } from "./listen.ts";
 
 const ANSWER = JSON.stringify({ images: { file: { hash: "2dd5a6417c24b8a4e6374de0b6960a6d" } } });
 
@@ -13,7 +13,7 @@ const platform = () =>
     request.on("end", () => response.setHeader("content-type", "application/json").end(ANSWER)).resume();
   });
 
-function plain() {
+function peer() {
   const app = express();
   app.use(express.json({ limit: "10mb" }));
   app.get("/me", (_request, response) => void response.json({ client_name: "Bench" }));
@@ -25,7 +25,4 @@ function plain() {
   return createServer(app);
 }
 
-const server = process.argv[2] === "plain" ? plain() : platform();
-server.listen(0, "127.0.0.1", () => {
-  process.stdout.write(`${(server.address() as AddressInfo).port}\n`);
-});
+listen(process.env.MODE === "express" ? peer() : platform());

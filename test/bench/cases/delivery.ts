@@ -1,0 +1,52 @@
+import type { BenchCase, Contestant, Variant } from "../frame/case.ts";
+import type { BenchContext } from "../frame/context.ts";
+import { startReceiver } from "../programs/receiver.ts";
+import { startBullmqEvents } from "../systems/bullmq-events.ts";
+import { clientIdsOf, makeDestinations } from "../systems/destinations.ts";
+import { draftsFor } from "../systems/drafts.ts";
+import { startGraphileEvents } from "../systems/graphile-events.ts";
+import { startHeraldEvents } from "../systems/herald-events.ts";
+import { makePeerTables } from "../systems/peer-events.ts";
+import { backlogContestant } from "../systems/work-off-backlog.ts";
+
+const EVENTS_PER_ROUND = 6_000;
+
+interface Setup {
+  slots: number;
+  destinations: number;
+}
+
+async function start(context: BenchContext, { slots, destinations: count }: Setup): Promise<Contestant[]> {
+  const receiver = await startReceiver(context, "backend");
+  const destinations = await makeDestinations(context, receiver, Array(count).fill("ok"));
+  await makePeerTables(context, destinations);
+  const systems = await Promise.all([
+    startHeraldEvents(context, { slots }),
+    startBullmqEvents(context, slots),
+    startGraphileEvents(context, slots),
+  ]);
+  const makeItems = () => draftsFor(clientIdsOf(destinations), context.count(EVENTS_PER_ROUND, 40));
+  return systems.map((system) => backlogContestant(system, { receiver, makeItems }));
+}
+
+const variant = (setup: Setup): Variant => ({
+  name: `${setup.slots}-slots-${setup.destinations}-destinations`,
+  measures: [
+    {
+      value: "rate",
+      unit: "events/s",
+      better: "higher",
+      targets: { bullmq: 1.3, "graphile-worker": 3 },
+    },
+  ],
+  isInSmokeTest: setup.slots === 50 && setup.destinations === 20,
+  start: (context) => start(context, setup),
+});
+
+/** Delivers a backlog to backends that answer immediately. */
+export const DELIVERY: BenchCase = {
+  name: "delivery",
+  variants: [50, 200].flatMap((slots) =>
+    [1, 20, 200].map((destinations) => variant({ slots, destinations })),
+  ),
+};

@@ -1,0 +1,46 @@
+import { parseArgs } from "node:util";
+import type { BenchCase } from "./frame/case.ts";
+
+export interface BenchOptions {
+  cases: readonly BenchCase[];
+  rounds: number;
+  scale: number;
+  /** Updates docs/benchmarks.*. */
+  write: boolean;
+}
+
+const MIN_ROUNDS = 5;
+
+/** Reads the arguments. Throws for unknown ones, because a run takes too long to find a typing error at its end. */
+export function readOptions(args: readonly string[], allCases: readonly BenchCase[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: "string" },
+      rounds: { type: "string", default: String(MIN_ROUNDS) },
+      scale: { type: "string", default: "1" },
+      write: { type: "boolean", default: false },
+    },
+  });
+  const rounds = positive("rounds", values.rounds);
+  const scale = positive("scale", values.scale);
+  if (values.write && (rounds < MIN_ROUNDS || scale < 1))
+    throw new Error(`--write needs at least ${MIN_ROUNDS} rounds with all items`);
+  return { cases: chooseCases(values.only, allCases), rounds, scale, write: values.write };
+}
+
+function chooseCases(only: string | undefined, allCases: readonly BenchCase[]): readonly BenchCase[] {
+  if (only === undefined) return allCases.filter(({ onlyWhenNamed }) => !onlyWhenNamed);
+  const names = only.split(",");
+  const known = allCases.map(({ name }) => name);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0)
+    throw new Error(`--only: there is no ${unknown.join(", ")}; cases: ${known.join(", ")}`);
+  return allCases.filter(({ name }) => names.includes(name));
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (value > 0 && (name !== "rounds" || Number.isInteger(value))) return value;
+  throw new Error(`--${name} must be a positive number`);
+}

@@ -1,0 +1,43 @@
+import "reflect-metadata";
+import { container } from "tsyringe";
+import { registerQueueNotifiers } from "../../../src/composition/queue-notifiers.ts";
+import { registerShared } from "../../../src/composition/shared.ts";
+import {
+  DATABASE,
+  EVENT_NOTIFIER,
+  MESSAGE_NOTIFIER,
+  REDIS,
+  resolve,
+} from "../../../src/composition/tokens.ts";
+import { awaitConnection } from "../../../src/queue/redis.ts";
+import { createStreams } from "../../../src/queue/streams.ts";
+import { until } from "../../fixtures/until.ts";
+import type { BenchContext } from "../frame/context.ts";
+
+export type HeraldProducer = Awaited<ReturnType<typeof openProducer>>;
+
+/** Opens the parts with which web records and enqueues, in this process. */
+export async function openProducer({ config, teardown }: BenchContext) {
+  const parts = container.createChildContainer();
+  registerShared(parts, { ...config, LOG_LEVEL: "warn" }, "bench");
+  registerQueueNotifiers(parts);
+  const [db, redis] = [resolve(parts, DATABASE), resolve(parts, REDIS)];
+  const notifiers = [resolve(parts, EVENT_NOTIFIER), resolve(parts, MESSAGE_NOTIFIER)] as const;
+  await awaitConnection(redis, 5_000);
+  for (const notifier of notifiers) await notifier.start?.({ fail: () => {} });
+  teardown(async () => {
+    for (const notifier of notifiers) await notifier.close?.();
+    redis.disconnect();
+    await db.close();
+  });
+  const streams = createStreams(redis, 1);
+  const depth = (lane: "events" | "outbound") => streams.depth(`{${lane}:0}`);
+  return {
+    db,
+    events: notifiers[0],
+    messages: notifiers[1],
+    /** Waits until the lane's stream has this many entries. */
+    untilQueued: (lane: "events" | "outbound", count: number) =>
+      until(`${count} entries are in the stream`, async () => (await depth(lane)) >= count),
+  };
+}
