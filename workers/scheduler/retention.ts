@@ -5,7 +5,7 @@ import { deleteOldReports, REPORT_RETENTION_MS } from "../../src/store/ads/insig
 import type { Database } from "../../src/store/database/database.ts";
 import { dropPartitions } from "../../src/store/database/partitions.ts";
 import { deleteOldEmbedSessions, eraseEndedGrants, markExpired } from "../../src/store/embed/sessions.ts";
-import { deleteOldFingerprints } from "../../src/store/events/insert-events.ts";
+import { deleteOldFingerprints } from "../../src/store/events/event-fingerprints.ts";
 import { deleteOldStats } from "../../src/store/stats/progress.ts";
 import { STATS_SUBJECTS } from "../../src/store/stats/subjects.ts";
 import { deleteExpiredOperations } from "../../src/store/tenants/claimed-operations.ts";

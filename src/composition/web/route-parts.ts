@@ -1,5 +1,6 @@
 import type { DependencyContainer } from "tsyringe";
 import { createPlatformLookup } from "../../domain/channels/channel-platforms.ts";
+import { createWebhookIntake } from "../../domain/inbound/webhook-intake.ts";
 import { createMessageIntake } from "../../domain/messages/accept-message.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { sharedMetrics } from "../../runtime/forks.ts";
@@ -37,6 +38,7 @@ export type RouteParts = ReturnType<typeof routeParts>;
 /** The dependencies of the resources; each declares the ones it uses. None connects before its first use. */
 export function routeParts(c: DependencyContainer) {
   const [settings, db, metrics] = [resolve(c, CONFIG), resolve(c, DATABASE), resolve(c, METRICS)];
+  const notifier = resolve(c, EVENT_NOTIFIER);
   return {
     db,
     metrics,
@@ -46,7 +48,7 @@ export function routeParts(c: DependencyContainer) {
     log: resolve(c, LOG),
     platforms: resolve(c, PLATFORMS),
     images: resolve(c, IMAGE_THREADS),
-    notifier: resolve(c, EVENT_NOTIFIER),
+    notifier,
     poster: resolve(c, EVENT_POSTER),
     passwords: resolve(c, PASSWORDS),
     limitAttempts: resolve(c, SIGN_IN_LIMITER),
@@ -54,6 +56,7 @@ export function routeParts(c: DependencyContainer) {
     cookie: resolve(c, CONSOLE_COOKIE),
     secretBox: resolve(c, SECRET_BOX),
     tokens: resolve(c, USER_TOKENS),
+    webhookIntake: createWebhookIntake({ db, notifier }),
     intake: createMessageIntake({ db, notifier: resolve(c, MESSAGE_NOTIFIER) }),
     platformOf: createPlatformLookup(db),
     metricsText: sharedMetrics(metrics),

@@ -2,19 +2,18 @@ import { hash } from "node:crypto";
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
 import { collectInSlices } from "../../runtime/async/time-slices.ts";
 import { newId, timeOfId } from "../../runtime/ids.ts";
-import { type JsonText, stringifyJson } from "../../runtime/json/json.ts";
+import { JsonText, stringifyJson } from "../../runtime/json/json.ts";
 import type { EventKey, EventType } from "../../schema/enumerations.ts";
 import { API_VERSION } from "../../schema/version.ts";
 import type { Queryable } from "../../store/database/database.ts";
+import { hasFingerprint } from "../../store/events/event-fingerprints.ts";
 import {
-  hasFingerprint,
   insertEvents,
   insertUnblockedEvents,
   LATE_AFTER_MS,
   type NewEvent,
   type RecordedEvent,
 } from "../../store/events/insert-events.ts";
-import { throwIfBlocked } from "../../store/tenants/client-locks.ts";
 
 /** An event to record for a client. */
 export interface EventDraft {
@@ -36,8 +35,9 @@ export interface EventDraft {
   dedupKey?: string;
 }
 
-/** One statement inserts events up to this total size: building its text occupies the event loop. */
+/** One statement inserts events up to these limits: it occupies the event loop and delays the statements of others. */
 const MAX_BATCH_CHARACTERS = 1_000_000;
+const MAX_BATCH_ROWS = 1_000;
 
 /**
  * Inserts events with their deliveries and returns the ids of the new ones; a crash between two batches leaves
@@ -49,26 +49,30 @@ export async function recordEvents(
   drafts: readonly EventDraft[],
   notifier?: QueueNotifier,
 ): Promise<string[]> {
-  return insertInBatches({ drafts, notifier }, (events, epoch) => insertEvents(db, events, epoch));
+  const ids = await insertInBatches({ drafts, notifier }, (events, epoch) => insertEvents(db, events, epoch));
+  return ids.filter((id) => id !== undefined);
 }
 
-/**
- * Like recordEvents, but does not wait for clients that are being deleted: it records the events of the other
- * clients and throws ClientsBeingDeleted. In a transaction, that rolls all of them back.
- */
+export interface UnblockedRecording {
+  /** The id of each draft's event; undefined when the event was recorded before or its client is gone or blocked. */
+  ids: (string | undefined)[];
+  /** Clients that are being deleted: their events are not recorded. */
+  blockedClients: string[];
+}
+
+/** Like recordEvents, but does not wait for clients that are being deleted: it records the events of the other clients. */
 export async function recordUnblockedEvents(
   db: Queryable,
   drafts: readonly EventDraft[],
   notifier: QueueNotifier,
-): Promise<string[]> {
-  const blocked: string[] = [];
+): Promise<UnblockedRecording> {
+  const blockedClients: string[] = [];
   const ids = await insertInBatches({ drafts, notifier }, async (events, epoch) => {
-    const { recorded, blockedClients } = await insertUnblockedEvents(db, events, epoch);
-    blocked.push(...blockedClients);
-    return recorded;
+    const result = await insertUnblockedEvents(db, events, epoch);
+    blockedClients.push(...result.blockedClients);
+    return result.recorded;
   });
-  throwIfBlocked(blocked);
-  return ids;
+  return { ids, blockedClients };
 }
 
 interface Recording {
@@ -76,32 +80,37 @@ interface Recording {
   notifier: QueueNotifier | undefined;
 }
 
-/** Returns the ids of the new events. */
+/** Returns the id of each draft's event, undefined when it is not new. */
 async function insertInBatches(
   { drafts, notifier }: Recording,
   insert: (events: readonly NewEvent[], epoch: string | null) => Promise<RecordedEvent[]>,
-): Promise<string[]> {
-  const events = await collectInSlices(toNewEvents(deduplicate(drafts)));
-  const ids: string[] = [];
+): Promise<(string | undefined)[]> {
+  const places = placesOfDistinct(drafts);
+  const events = await collectInSlices(toNewEvents(places.map((place) => drafts[place] as EventDraft)));
+  const recordedIds = new Set<string>();
   for (const batch of toBatches(events)) {
     const epoch = notifier?.epoch() ?? null;
     const recorded = await insert(batch, epoch);
     if (epoch !== null) notifier?.notify(recorded.filter(({ isDue }) => isDue));
-    for (const { id } of recorded) ids.push(id);
+    for (const { id } of recorded) recordedIds.add(id);
   }
+  const ids = new Array<string | undefined>(drafts.length).fill(undefined);
+  for (const [index, { id }] of events.entries()) if (recordedIds.has(id)) ids[places[index] as number] = id;
   return ids;
 }
 
 function toBatches(events: readonly NewEvent[]): NewEvent[][] {
   const batches: NewEvent[][] = [];
-  let characters = Number.POSITIVE_INFINITY;
+  let batch: NewEvent[] | undefined;
+  let characters = 0;
   for (const event of events) {
     characters += event.payload.length;
-    if (characters > MAX_BATCH_CHARACTERS) {
-      batches.push([]);
+    if (batch === undefined || batch.length === MAX_BATCH_ROWS || characters > MAX_BATCH_CHARACTERS) {
+      batch = [];
+      batches.push(batch);
       characters = event.payload.length;
     }
-    batches.at(-1)?.push(event);
+    batch.push(event);
   }
   return batches;
 }
@@ -110,14 +119,17 @@ function toBatches(events: readonly NewEvent[]): NewEvent[][] {
 export const isRecorded = (db: Queryable, clientId: string, dedupKey: string): Promise<boolean> =>
   hasFingerprint(db, clientId, fingerprintOf(dedupKey));
 
-/** A batch may contain the same event twice. */
-function deduplicate(drafts: readonly EventDraft[]): EventDraft[] {
+/** The index of each event's first draft: the drafts may contain the same event twice. */
+function placesOfDistinct(drafts: readonly EventDraft[]): number[] {
   const seen = new Set<string>();
-  return drafts.filter(({ clientId, dedupKey }) => {
-    if (dedupKey === undefined) return true;
+  const places: number[] = [];
+  for (const [place, { clientId, dedupKey }] of drafts.entries()) {
     const key = `${clientId} ${dedupKey}`;
-    return !seen.has(key) && seen.add(key);
-  });
+    if (dedupKey !== undefined && seen.has(key)) continue;
+    seen.add(key);
+    places.push(place);
+  }
+  return places;
 }
 
 function* toNewEvents(drafts: readonly EventDraft[]): Generator<NewEvent> {
@@ -145,10 +157,10 @@ export function toNewEvent(id: string, draft: EventDraft): NewEvent {
   };
 }
 
-/** The request body, the same for every attempt. */
+/** The request body, the same for every attempt. JSON texts are appended: serialising them again would double the cost. */
 function payloadOf(id: string, draft: EventDraft, occurredAt: Date): string {
   const { type, key, channelId, adAccountId, externalRef, data, raw } = draft;
-  return stringifyJson({
+  const envelope = JSON.stringify({
     id,
     type,
     api_version: API_VERSION,
@@ -157,9 +169,9 @@ function payloadOf(id: string, draft: EventDraft, occurredAt: Date): string {
     ...(adAccountId ? { ad_account_id: adAccountId } : {}),
     ...(externalRef ? { external_ref: externalRef } : {}),
     occurred_at: occurredAt.toISOString(),
-    data,
-    ...(raw ? { raw } : {}),
   });
+  const dataText = data instanceof JsonText ? data.text : stringifyJson(data);
+  return `${envelope.slice(0, -1)},"data":${dataText}${raw ? `,"raw":${raw.text}` : ""}}`;
 }
 
 /** 128 bits of a hash, stored compactly as a uuid. */

@@ -14,26 +14,31 @@ export interface Owner {
 
 export type OwnerLookup = (asset: Asset) => Owner[];
 
-/**
- * Finds the owners of all assets in the readings with one statement: a webhook is about one kind of object.
- */
+/** Finds the owners of all assets in the readings, with one statement for each platform among them. */
 export async function findOwners(db: Queryable, readings: readonly Reading[]): Promise<OwnerLookup> {
-  const idsOf = (kind: Asset["kind"]) => [
-    ...new Set(
-      readings.flatMap(({ asset: { kind: assetKind, id } }) =>
-        assetKind === kind && isPlatformId(id) ? [id] : [],
-      ),
-    ),
-  ];
-  const chat = { assets: idsOf("number"), wabas: idsOf("waba") };
-  if (chat.assets.length + chat.wabas.length > 0)
-    return lookUpChatOwners(await findChannelOwners(db, "chatapp", chat));
+  const idsOf = collectIds(readings);
+  const lookups = new Map<Asset["kind"], OwnerLookup>();
+  const [assets, wabas] = [idsOf("number"), idsOf("waba")];
+  if (assets.length + wabas.length > 0) {
+    const lookUp = lookUpChatOwners(await findChannelOwners(db, "chatapp", { assets, wabas }));
+    lookups.set("number", lookUp).set("waba", lookUp);
+  }
   for (const [kind, platform] of SINGLE_ASSETS) {
     const assets = idsOf(kind);
-    if (assets.length > 0) return lookUpByAsset(await findChannelOwners(db, platform, { assets, wabas: [] }));
+    if (assets.length === 0) continue;
+    lookups.set(kind, lookUpByAsset(await findChannelOwners(db, platform, { assets, wabas: [] })));
   }
   const accounts = idsOf("ad account");
-  return accounts.length > 0 ? lookUpAdAccountOwners(db, accounts) : () => [];
+  if (accounts.length > 0) lookups.set("ad account", await lookUpAdAccountOwners(db, accounts));
+  return (asset) => lookups.get(asset.kind)?.(asset) ?? [];
+}
+
+/** Returns the valid ids of a kind of assets, each once. */
+function collectIds(readings: readonly Reading[]): (kind: Asset["kind"]) => string[] {
+  const idsByKind = new Map<Asset["kind"], Set<string>>();
+  for (const { asset } of readings)
+    idsByKind.set(asset.kind, (idsByKind.get(asset.kind) ?? new Set()).add(asset.id));
+  return (kind) => [...(idsByKind.get(kind) ?? [])].filter(isPlatformId);
 }
 
 /** Kinds of assets that have one channel each. */

@@ -1,119 +1,70 @@
-import type { WebhookContent } from "../../platforms/webhooks/read-webhook.ts";
-import type { Asset, Reading } from "../../platforms/webhooks/reading.ts";
-import { notifyAfterCommit, type QueueNotifier } from "../../queue/queue-notifier.ts";
-import { collectInSlices } from "../../runtime/async/time-slices.ts";
-import { DAY, MINUTE } from "../../runtime/durations.ts";
-import type { Database, Queryable } from "../../store/database/database.ts";
-import { ClientsBeingDeleted, lockClients } from "../../store/tenants/client-locks.ts";
-import { disconnectByPlatform } from "../channels/channels.ts";
-import { type EventDraft, isRecorded, recordUnblockedEvents } from "../events/record-events.ts";
-import type { InboundDraft } from "./draft.ts";
-import { findOwners, type Owner } from "./owners.ts";
+import type { Reading } from "../../platforms/webhooks/reading.ts";
+import type { QueueNotifier } from "../../queue/queue-notifier.ts";
+import type { Database } from "../../store/database/database.ts";
+import { ClientsBeingDeleted } from "../../store/tenants/client-locks.ts";
+import { recordUnblockedEvents } from "../events/record-events.ts";
+import { recordAndDisconnect } from "./disconnects.ts";
+import { type DraftOutcome, type InboundDraft, toOutcomes } from "./draft.ts";
+import { findOwners, type Owner, type OwnerLookup } from "./owners.ts";
+import { addOutcomes, newResult, type ReceiveResult } from "./receive-results.ts";
 import { applyStatuses } from "./statuses.ts";
 import { cacheTemplateUpdates } from "./templates.ts";
 import { applyWatermarks, isWatermarkDraft } from "./watermarks.ts";
 
-/** Counts of a webhook's updates. */
-export interface ReceiveCounts {
-  updates: number;
-  /** Events; an update of a whole business is one event for each of its clients. */
-  recorded: number;
-  duplicate: number;
-  /** Updates of assets that no client has, or has any more. */
-  foreign: number;
-  /** Updates that no event is recorded for. */
-  silent: number;
-}
+/** The updates of a webhook; undefined for one without an event. */
+export type Updates = readonly (Reading | undefined)[];
 
-export interface ReceiveResult {
-  counts: ReceiveCounts;
-  /** Ids of the recorded events and of the messages that the webhook is about, for the log. */
-  eventIds: string[];
-  messageIds: string[];
-  /** Assets of the foreign updates. */
-  unknownAssets: Asset[];
-}
-
-interface ReceiveParts {
+export interface ReceiveParts {
   db: Database;
   notifier: QueueNotifier;
 }
 
 /**
- * Records all updates that have an owner. When clients of some are being deleted, it records the updates of
- * the others and throws ClientsBeingDeleted: the platform repeats the unacknowledged webhook.
+ * Records all updates of the webhooks that have an owner, in a few statements regardless of their number. May be
+ * repeated. A webhook with updates of clients that are being deleted gets an error: the platform repeats it.
  */
-export async function receiveWebhook(
+export async function receiveWebhooks(
   parts: ReceiveParts,
-  { updates }: WebhookContent,
-): Promise<ReceiveResult> {
-  return receiveExcept(parts, await collectInSlices(updates), new Set());
+  webhooks: readonly Updates[],
+): Promise<(ReceiveResult | ClientsBeingDeleted)[]> {
+  const ownersOf = await findOwners(
+    parts.db,
+    webhooks.flatMap((updates) => updates.filter((reading) => reading !== undefined)),
+  );
+  const results = webhooks.map(({ length }) => newResult(length));
+  const drafts = webhooks.flatMap((updates, webhook) =>
+    toDrafts({ updates, webhook, result: results[webhook] as ReceiveResult }, ownersOf),
+  );
+  const blockedClients = await recordDrafts(parts, drafts, results);
+  const errors = errorsByWebhook(drafts, blockedClients);
+  return results.map((result, webhook) => errors.get(webhook) ?? result);
 }
 
-type Updates = readonly (Reading | undefined)[];
+interface Webhook {
+  updates: Updates;
+  webhook: number;
+  result: ReceiveResult;
+}
 
-async function receiveExcept(
-  parts: ReceiveParts,
-  updates: Updates,
-  skippedClients: ReadonlySet<string>,
-): Promise<ReceiveResult> {
-  try {
-    return await recordUpdates(parts, updates, skippedClients);
-  } catch (error) {
-    if (!(error instanceof ClientsBeingDeleted)) throw error;
-    await receiveExcept(parts, updates, new Set([...skippedClients, ...error.clientIds]));
-    throw error;
+/** Counts the updates that have no draft. */
+function toDrafts({ updates, webhook, result }: Webhook, ownersOf: OwnerLookup): InboundDraft[] {
+  const drafts: InboundDraft[] = [];
+  for (const reading of updates) {
+    const owners = reading ? ownersOf(reading.asset) : [];
+    if (!reading) result.counts.silent += 1;
+    else if (owners.length > 0) for (const owner of owners) drafts.push(toDraft(reading, owner, webhook));
+    else {
+      result.counts.foreign += 1;
+      result.unknownAssets.push(reading.asset);
+    }
   }
+  return drafts;
 }
-
-/**
- * Takes a few statements regardless of the number of updates, and may be repeated. Messages and templates are
- * updated first: after a crash in between the platform repeats the unacknowledged webhook.
- */
-async function recordUpdates(
-  { db, notifier }: ReceiveParts,
-  updates: Updates,
-  skippedClients: ReadonlySet<string>,
-): Promise<ReceiveResult> {
-  const readings = updates.filter((reading) => reading !== undefined);
-  const ownersOf = await findOwners(db, readings);
-  const readingsWithOwners = readings.map((reading) => ({ reading, owners: ownersOf(reading.asset) }));
-  const allDrafts = readingsWithOwners.flatMap(({ reading, owners }) =>
-    owners.filter(({ clientId }) => !skippedClients.has(clientId)).map((owner) => toDraft(reading, owner)),
-  );
-  const statusDrafts = await applyStatuses(
-    db,
-    allDrafts.filter((draft) => !isWatermarkDraft(draft)),
-  );
-  const drafts = await cacheTemplateUpdates(db, statusDrafts);
-  const hasDisconnect = drafts.some(({ reading }) => reading.endsConnection);
-  const recorded = hasDisconnect
-    ? await recordAndDisconnect({ db, notifier }, drafts)
-    : await recordUnblockedEvents(db, drafts, notifier);
-  const { counts: watermarkCounts, ...watermarkIds } = await applyWatermarks(
-    { db, notifier },
-    allDrafts.filter(isWatermarkDraft),
-  );
-  const unowned = readingsWithOwners.filter(({ owners }) => owners.length === 0);
-  return {
-    counts: {
-      updates: updates.length,
-      recorded: recorded.length + watermarkCounts.recorded,
-      duplicate: drafts.length - recorded.length + watermarkCounts.duplicate,
-      foreign: unowned.length,
-      silent: updates.length - readings.length + watermarkCounts.silent,
-    },
-    eventIds: [...recorded, ...watermarkIds.eventIds],
-    messageIds: [...new Set([...messageIdsOf(drafts), ...watermarkIds.messageIds])],
-    unknownAssets: unowned.map(({ reading }) => reading.asset),
-  };
-}
-
-const messageIdsOf = (drafts: readonly InboundDraft[]) => drafts.flatMap(({ messageId }) => messageId ?? []);
 
 const toDraft = (
   reading: Reading,
   { clientId, channelId, adAccountId, externalRef }: Owner,
+  webhook: number,
 ): InboundDraft => ({
   clientId,
   type: reading.type,
@@ -126,40 +77,69 @@ const toDraft = (
   raw: reading.raw,
   dedupKey: reading.dedupKey,
   reading,
+  webhook,
 });
 
-/** Records channel.disconnected only if a channel was disconnected. */
-const recordAndDisconnect = (parts: ReceiveParts, drafts: readonly InboundDraft[]): Promise<string[]> =>
-  notifyAfterCommit(parts, async (tx, deferredNotifier) => {
-    await lockClients(
-      tx,
-      drafts.map(({ clientId }) => clientId),
-    );
-    const events: EventDraft[] = [];
-    for (const draft of drafts)
-      events.push(
-        (await disconnectIfEnded(tx, draft))
-          ? { ...draft, type: "channel.disconnected", data: DISCONNECTED_DATA }
-          : draft,
-      );
-    return recordUnblockedEvents(tx, events, deferredNotifier);
-  });
-
-const DISCONNECTED_DATA = { reason: "platform" };
-
-/** Skips repeated updates: they must not disconnect a channel that was connected since. */
-async function disconnectIfEnded(tx: Queryable, { clientId, reading }: InboundDraft): Promise<boolean> {
-  if (!reading.endsConnection || (await isRecorded(tx, clientId, reading.dedupKey))) return false;
-  return disconnectByPlatform(tx, clientId, { wabaId: reading.asset.id, at: disconnectTimeOf(reading) });
+/**
+ * Adds the outcomes to the results and returns the clients that are being deleted. Messages and templates are updated
+ * first: after a crash in between the platform repeats the unacknowledged webhooks.
+ */
+async function recordDrafts(
+  parts: ReceiveParts,
+  allDrafts: readonly InboundDraft[],
+  results: readonly ReceiveResult[],
+): Promise<ReadonlySet<string>> {
+  const blocked = new Set<string>();
+  const named = allDrafts.filter((draft) => !isWatermarkDraft(draft));
+  const drafts = await withoutBlocked(named, blocked, async (unblocked) =>
+    cacheTemplateUpdates(parts.db, await applyStatuses(parts.db, unblocked)),
+  );
+  addOutcomes(results, await recordNamed(parts, drafts, blocked));
+  const watermarks = await withoutBlocked(allDrafts.filter(isWatermarkDraft), blocked, (unblocked) =>
+    applyWatermarks(parts, unblocked),
+  );
+  addOutcomes(results, watermarks.outcomes);
+  for (const { webhook } of watermarks.silent) (results[webhook] as ReceiveResult).counts.silent += 1;
+  return blocked;
 }
 
-/** The platform repeats webhooks for seven days, so an older time is wrong. */
-const MAX_UPDATE_AGE_MS = 8 * DAY;
-/** Assumed maximum difference between the platform's clock and ours. */
-const MAX_CLOCK_SKEW_MS = 5 * MINUTE;
+async function recordNamed(
+  parts: ReceiveParts,
+  drafts: readonly InboundDraft[],
+  blocked: Set<string>,
+): Promise<DraftOutcome[]> {
+  if (drafts.some(({ reading }) => reading.endsConnection))
+    return withoutBlocked(drafts, blocked, (unblocked) => recordAndDisconnect(parts, unblocked));
+  const { ids, blockedClients } = await recordUnblockedEvents(parts.db, drafts, parts.notifier);
+  for (const clientId of blockedClients) blocked.add(clientId);
+  return toOutcomes(drafts, ids);
+}
 
-/** Only channels granted by this time are disconnected. */
-function disconnectTimeOf({ occurredAt }: Reading): Date {
-  const [now, reportedAt] = [Date.now(), occurredAt.getTime()];
-  return new Date(reportedAt < now - MAX_UPDATE_AGE_MS ? now : reportedAt + MAX_CLOCK_SKEW_MS);
+/** Repeats a step without the clients that are being deleted: the updates of the others do not wait for the deletion. */
+async function withoutBlocked<D extends InboundDraft, T>(
+  drafts: readonly D[],
+  blocked: Set<string>,
+  step: (unblocked: D[]) => Promise<T>,
+): Promise<T> {
+  try {
+    return await step(drafts.filter(({ clientId }) => !blocked.has(clientId)));
+  } catch (error) {
+    if (!(error instanceof ClientsBeingDeleted)) throw error;
+    for (const clientId of error.clientIds) blocked.add(clientId);
+    return withoutBlocked(drafts, blocked, step);
+  }
+}
+
+function errorsByWebhook(
+  drafts: readonly InboundDraft[],
+  blocked: ReadonlySet<string>,
+): Map<number, ClientsBeingDeleted> {
+  const clientsByWebhook = new Map<number, Set<string>>();
+  if (blocked.size > 0)
+    for (const { webhook, clientId } of drafts)
+      if (blocked.has(clientId))
+        clientsByWebhook.set(webhook, (clientsByWebhook.get(webhook) ?? new Set()).add(clientId));
+  return new Map(
+    [...clientsByWebhook].map(([webhook, clientIds]) => [webhook, new ClientsBeingDeleted([...clientIds])]),
+  );
 }

@@ -7,23 +7,16 @@ import {
   findReachedMessages,
   type ReachedMessage,
 } from "../../store/messages/watermarks.ts";
+import { throwIfBlocked } from "../../store/tenants/client-locks.ts";
 import { recordUnblockedEvents } from "../events/record-events.ts";
-import type { InboundDraft } from "./draft.ts";
+import { type DraftOutcome, type InboundDraft, toOutcomes } from "./draft.ts";
 import { applyStatusUpdates, type StatusUpdate, withMessage } from "./statuses.ts";
 
-/** Counts of a webhook's watermarks. */
-interface WatermarkCounts {
-  recorded: number;
-  duplicate: number;
-  /** Watermarks that cover no message of ours. */
-  silent: number;
-}
-
 interface WatermarkResult {
-  counts: WatermarkCounts;
-  /** Ids of the recorded events and of the messages that moved. */
-  eventIds: string[];
-  messageIds: string[];
+  /** One for each message that moved. */
+  outcomes: DraftOutcome[];
+  /** Watermarks that cover no message of ours. */
+  silent: InboundDraft[];
 }
 
 /** Becomes an event for each message that the watermark covers. */
@@ -34,6 +27,11 @@ interface WatermarkDraft extends InboundDraft {
 export const isWatermarkDraft = (draft: InboundDraft): draft is WatermarkDraft =>
   draft.reading.watermark !== undefined;
 
+interface WatermarkParts {
+  db: Database;
+  notifier: QueueNotifier;
+}
+
 /** A watermark and one of the messages that it covers. */
 interface WatermarkMatch {
   draft: WatermarkDraft;
@@ -42,10 +40,10 @@ interface WatermarkMatch {
 
 /**
  * Moves every message that a watermark covers and records an event for each, as if the platform had named it.
- * Both happen in one transaction, because a message that has moved is not found again.
+ * Both happen in one transaction, because a message that has moved is not found again. Throws ClientsBeingDeleted.
  */
 export async function applyWatermarks(
-  parts: { db: Database; notifier: QueueNotifier },
+  parts: WatermarkParts,
   drafts: readonly WatermarkDraft[],
 ): Promise<WatermarkResult> {
   const watermarkDrafts = drafts.filter(({ reading }) => isPlatformId(reading.watermark.person));
@@ -53,38 +51,33 @@ export async function applyWatermarks(
   const matches = found.map(
     (message): WatermarkMatch => ({ draft: watermarkDrafts[message.place] as WatermarkDraft, message }),
   );
-  const { eventIds, messageIds } =
-    matches.length > 0
-      ? await notifyAfterCommit(parts, (tx, deferredNotifier) =>
-          applyAndRecord(tx, matches, deferredNotifier),
-        )
-      : NO_EVENTS;
-  const matchedDrafts = new Set(matches.map(({ draft }) => draft));
-  const recorded = eventIds.length;
-  const duplicate = messageIds.length - recorded;
+  const matchedDrafts = new Set<InboundDraft>(matches.map(({ draft }) => draft));
   return {
-    counts: { recorded, duplicate, silent: drafts.length - matchedDrafts.size },
-    eventIds,
-    messageIds,
+    outcomes: matches.length > 0 ? await applyAndRecord(parts, matches) : [],
+    silent: drafts.filter((draft) => !matchedDrafts.has(draft)),
   };
 }
-
-const NO_EVENTS = { eventIds: [], messageIds: [] };
 
 function toWatermark({ clientId, channelId, reading }: WatermarkDraft): ChannelWatermark {
   const { person: recipient, word, until } = reading.watermark;
   return { clientId, channelId: channelId ?? "", recipient, word, until };
 }
 
-async function applyAndRecord(tx: Queryable, matches: readonly WatermarkMatch[], notifier: QueueNotifier) {
-  const touched = await applyStatusUpdates(tx, matches.map(toStatusUpdate));
-  const moved = matches.flatMap(({ draft, message }, index) => {
-    const touchedMessage = touched[index];
-    return touchedMessage?.moved ? [{ draft: withMessageIds(draft, message), touchedMessage }] : [];
+const applyAndRecord = (parts: WatermarkParts, matches: readonly WatermarkMatch[]): Promise<DraftOutcome[]> =>
+  notifyAfterCommit(parts, async (tx, deferredNotifier) => {
+    const drafts = await moveMessages(tx, matches);
+    const { ids, blockedClients } = await recordUnblockedEvents(tx, drafts, deferredNotifier);
+    throwIfBlocked(blockedClients);
+    return toOutcomes(drafts, ids);
   });
-  const drafts = moved.map(({ draft, touchedMessage }) => withMessage(draft, touchedMessage));
-  const eventIds = await recordUnblockedEvents(tx, drafts, notifier);
-  return { eventIds, messageIds: moved.map(({ touchedMessage }) => touchedMessage.id) };
+
+/** Returns a draft for each message that moved. */
+async function moveMessages(tx: Queryable, matches: readonly WatermarkMatch[]): Promise<InboundDraft[]> {
+  const touched = await applyStatusUpdates(tx, matches.map(toStatusUpdate));
+  return matches.flatMap(({ draft, message }, index) => {
+    const touchedMessage = touched[index];
+    return touchedMessage?.moved ? [withMessage(withMessageIds(draft, message), touchedMessage)] : [];
+  });
 }
 
 const toStatusUpdate = ({ draft: { clientId, reading }, message }: WatermarkMatch): StatusUpdate => ({

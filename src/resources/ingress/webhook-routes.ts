@@ -1,11 +1,11 @@
-import { type ReceiveCounts, type ReceiveResult, receiveWebhook } from "../../domain/inbound/receive.ts";
+import type { ReceiveCounts, ReceiveResult } from "../../domain/inbound/receive-results.ts";
+import type { WebhookIntake } from "../../domain/inbound/webhook-intake.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset } from "../../platforms/webhooks/reading.ts";
-import type { QueueNotifier } from "../../queue/queue-notifier.ts";
-import { createSerialRunner } from "../../runtime/async/serial-runner.ts";
-import { MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
+import { collectInSlices, MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
+import { createWeightedRunner } from "../../runtime/async/weighted-runner.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import { findExceededLimit } from "../../runtime/json/json-limits.ts";
 import { type JsonSource, openJson } from "../../runtime/json/json-source.ts";
@@ -14,7 +14,6 @@ import type { Metrics } from "../../runtime/metrics/metrics.ts";
 import { anyQuery } from "../../schema/types.ts";
 import type { AppSignatures } from "../../security/app-signatures.ts";
 import { isSameText } from "../../security/same-text.ts";
-import type { Database } from "../../store/database/database.ts";
 import { acknowledgement, handshake } from "./schema.ts";
 
 /** The platforms' webhooks have up to 3 MB. */
@@ -23,8 +22,7 @@ const MAX_WEBHOOK_BYTES = 4 * 1_048_576;
 const JSON_LIMITS = { maxDepth: Number.POSITIVE_INFINITY, maxValues: 500_000 };
 
 export interface PlatformWebhookParts {
-  db: Database;
-  notifier: QueueNotifier;
+  webhookIntake: WebhookIntake;
   signatures: AppSignatures;
   verifyToken: string;
   log: Log;
@@ -33,9 +31,9 @@ export interface PlatformWebhookParts {
 
 /** The webhook endpoint of all platforms. */
 export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
-  const { signatures, verifyToken, log } = parts;
-  // Large webhooks are received one at a time: parsed, each takes many times the memory of its body.
-  const runLarge = createSerialRunner();
+  const { webhookIntake, signatures, verifyToken, log } = parts;
+  // Limits the large webhooks that are received at a time: parsed, each takes many times the memory of its body.
+  const runLarge = createWeightedRunner(MAX_WEBHOOK_BYTES);
   return [
     route({
       method: "get",
@@ -78,9 +76,12 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
         const startedAt = performance.now();
         const receive = async () => {
           const content = readWebhook(openWebhook(body, requestId, log));
-          return { object: content.object, ...(await receiveWebhook(parts, content)) };
+          const updates = await collectInSlices(content.updates);
+          const result = await webhookIntake.receive({ updates, bytes: body.length });
+          return { object: content.object, result };
         };
-        const { object, ...result } = await (isLarge ? runLarge(() => nextSlice().then(receive)) : receive());
+        const receiveLarge = () => runLarge(body.length, () => nextSlice().then(receive));
+        const { object, result } = await (isLarge ? receiveLarge() : receive());
         recordUpdates(parts, object, result.counts);
         const ms = Math.round(performance.now() - startedAt);
         logReceived(log, result, { request_id: requestId, object, bytes: body.length, ms });
@@ -112,9 +113,10 @@ const MAX_LOGGED_IDS = 100;
 /** Logs the ids of all messages and events: of a large webhook in further lines. */
 function logReceived(
   log: Log,
-  { counts, unknownAssets, messageIds, eventIds }: ReceiveResult,
+  { counts, unknownAssets, eventIds, ...result }: ReceiveResult,
   { request_id, object, ...fields }: Fields,
 ): void {
+  const messageIds = [...result.messageIds];
   const idsFrom = (start: number) => ({
     request_id,
     message_ids: joinIds(messageIds.slice(start, start + MAX_LOGGED_IDS)),

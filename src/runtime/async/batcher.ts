@@ -24,7 +24,7 @@ export interface BatcherOptions<I, O> {
   maxRunningBatches?: number;
   /** Milliseconds to wait for further items; by default, the rest of this event loop turn. */
   windowMs?: number;
-  /** True when a failed batch is retried item by item, so that one bad item does not fail the others. */
+  /** True when a failed batch is retried in halves, so that one bad item does not fail the others. */
   shouldIsolate?(error: unknown): boolean;
 }
 
@@ -109,9 +109,15 @@ async function runBatch<I, O>(
     for (const entry of batch) settle(entry, resultOf);
   } catch (error) {
     if (batch.length > 1 && options.shouldIsolate?.(error))
-      for (const entry of batch) await runBatch([entry], options);
+      for (const half of halvesOf(batch)) await runBatch(half, options);
     else for (const { reject } of batch) reject(error);
   }
+}
+
+/** Halves find one bad item among hundreds in a few batches; single items would delay the last ones by hundreds. */
+function halvesOf<T>(items: readonly T[]): [T[], T[]] {
+  const middle = Math.ceil(items.length / 2);
+  return [items.slice(0, middle), items.slice(middle)];
 }
 
 function settle<I, O>(

@@ -37,14 +37,27 @@ export class JsonText {
 
 /** Like JSON.stringify, but a bigint becomes an integer and a JsonText is inserted unchanged. */
 export function stringifyJson(value: unknown): string {
+  // Found before JSON.stringify fails: an error with its stack costs more than the text.
+  if (hasJsonText(value)) return writeJson(value);
   try {
     return JSON.stringify(value);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    const pieces: string[] = [];
-    writeValue(value, pieces);
-    return pieces.join("");
+    return writeJson(value);
   }
+}
+
+/** True for an object with a JsonText as a field; deeper ones are not searched. */
+function hasJsonText(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  for (const name in value) if ((value as Record<string, unknown>)[name] instanceof JsonText) return true;
+  return false;
+}
+
+function writeJson(value: unknown): string {
+  const pieces: string[] = [];
+  writeValue(value, pieces);
+  return pieces.join("");
 }
 
 /** Returns false for a value that JSON cannot express, such as undefined; it is then not written. */

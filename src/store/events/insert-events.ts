@@ -1,5 +1,6 @@
 import { MINUTE } from "../../runtime/durations.ts";
-import { type Queryable, sql } from "../database/database.ts";
+import { textArray, timestampArray, uuidArray } from "../database/binary-arrays.ts";
+import { type Queryable, type Statement, sql } from "../database/database.ts";
 import { isBeingDeleted, lockAliveClients } from "../tenants/client-locks.ts";
 import type { DeliveryRef } from "./delivery-refs.ts";
 
@@ -22,26 +23,34 @@ export interface NewEvent {
   fingerprint: string | null;
 }
 
+/** How the statement treated an event: due and the reasons to skip its delivery mean that it is recorded. */
+type InsertOutcome = "due" | "disabled" | "not_configured" | "duplicate" | "unlocked" | "blocked";
+
 /**
  * Spans all clients. Skips clients deleted meanwhile; a concurrent deletion waits for the key-share lock.
- * `alive` is the CTE of the clients that the statement has locked, `result` selects from the new events.
+ * `alive` is the CTE of the clients that the statement has locked, `ifUnlocked` the outcome of events of other clients.
  * Fingerprints are inserted in a fixed order: otherwise two such statements could deadlock.
+ * Returns the outcomes as one text, in the order of the events: rows would take longer to read than to insert.
  */
-const insertStatement = (alive: string, result: string) => `
+const insertStatement = (alive: string, ifUnlocked: string) => `
   with input as (
     select *
-    from json_to_recordset($1) as i (
-      client_id uuid,
-      id text,
-      type text,
-      key text,
-      channel_id text,
-      ad_account_id text,
-      message_id text,
-      occurred_at timestamptz,
-      is_late boolean,
-      payload text,
-      fingerprint uuid
+    from unnest(
+      $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
+      $9::boolean[], $10::text[], $11::uuid[]
+    ) with ordinality as i (
+      client_id,
+      id,
+      type,
+      key,
+      channel_id,
+      ad_account_id,
+      message_id,
+      occurred_at,
+      is_late,
+      payload,
+      fingerprint,
+      place
     )
   ),
   ${alive},
@@ -55,25 +64,28 @@ const insertStatement = (alive: string, result: string) => `
     on conflict do nothing
     returning client_id, fingerprint
   ),
-  accepted as materialized (
+  judged as materialized (
     select
       i.*,
       case
+        when a.id is null then ${ifUnlocked}
+        when i.fingerprint is not null and f.fingerprint is null then 'duplicate'
         when i.key = any(c.disabled_keys) then 'disabled'
         when c.webhook_url is null then 'not_configured'
-      end as skip_reason
+        else 'due'
+      end as outcome
     from input i
-    join alive a on a.id = i.client_id
+    left join alive a on a.id = i.client_id
     left join webhook_configs c on c.id = i.client_id
     left join fresh f on f.client_id = i.client_id and f.fingerprint = i.fingerprint
-    where i.fingerprint is null or f.fingerprint is not null
   ),
   recorded as (
     insert into events (
       client_id, id, type, key, channel_id, ad_account_id, message_id, occurred_at, is_late, payload
     )
     select client_id, id, type, key, channel_id, ad_account_id, message_id, occurred_at, is_late, payload
-    from accepted
+    from judged
+    where outcome in ('due', 'disabled', 'not_configured')
   ),
   to_deliver as (
     insert into deliveries (client_id, id, key, state, skip_reason, next_attempt_at, enqueued_at, queue_epoch)
@@ -81,14 +93,16 @@ const insertStatement = (alive: string, result: string) => `
       client_id,
       id,
       key,
-      case when skip_reason is null then 'pending' else 'skipped' end,
-      skip_reason,
-      case when skip_reason is null then now() end,
-      case when skip_reason is null and $2::text is not null then now() end,
-      $2
-    from accepted
+      case when outcome = 'due' then 'pending' else 'skipped' end,
+      case when outcome <> 'due' then outcome end,
+      case when outcome = 'due' then now() end,
+      case when outcome = 'due' and $12::text is not null then now() end,
+      $12
+    from judged
+    where outcome in ('due', 'disabled', 'not_configured')
   )
-  ${result}`;
+  select string_agg(outcome, ',' order by place) as outcomes
+  from judged`;
 
 const INSERT = sql(
   insertStatement(
@@ -99,22 +113,39 @@ const INSERT = sql(
     order by id
     for key share
   )`,
-    `select client_id as "clientId", id, skip_reason is null as "isDue"
-  from accepted`,
+    "'unlocked'",
   ),
 );
 
 const INSERT_UNBLOCKED = sql(
   insertStatement(
     lockAliveClients("select client_id from input"),
-    `select client_id as "clientId", id, skip_reason is null as "isDue", false as "isBlocked"
-  from accepted
-  union all
-  select i.client_id, i.id, false, true
-  from input i
-  where ${isBeingDeleted("i.client_id")}`,
+    `case when ${isBeingDeleted("i.client_id")} then 'blocked' else 'unlocked' end`,
   ),
 );
+
+async function insert(
+  db: Queryable,
+  statement: Statement,
+  { events, epoch }: { events: readonly NewEvent[]; epoch: string | null },
+): Promise<InsertOutcome[]> {
+  const column = <Name extends keyof NewEvent>(name: Name) => events.map((event) => event[name]);
+  const [row] = await db.query<{ outcomes: string | null }>(statement, [
+    uuidArray(column("client_id")),
+    textArray(column("id")),
+    textArray(column("type")),
+    textArray(column("key")),
+    textArray(column("channel_id")),
+    textArray(column("ad_account_id")),
+    textArray(column("message_id")),
+    timestampArray(column("occurred_at")),
+    `{${column("is_late")}}`,
+    textArray(column("payload")),
+    uuidArray(column("fingerprint")),
+    epoch,
+  ]);
+  return (row?.outcomes ?? "").split(",") as InsertOutcome[];
+}
 
 /** An event that was not recorded before. */
 export interface RecordedEvent extends DeliveryRef {
@@ -122,18 +153,27 @@ export interface RecordedEvent extends DeliveryRef {
   isDue: boolean;
 }
 
+const NOT_RECORDED: readonly (InsertOutcome | undefined)[] = ["duplicate", "unlocked", "blocked", undefined];
+
+const toRecorded = (events: readonly NewEvent[], outcomes: readonly InsertOutcome[]): RecordedEvent[] =>
+  events.flatMap(({ client_id, id }, place) =>
+    NOT_RECORDED.includes(outcomes[place])
+      ? []
+      : [{ clientId: client_id, id, isDue: outcomes[place] === "due" }],
+  );
+
 /**
  * Returns the events that are new; `events` must not contain a fingerprint twice. With an `epoch` the caller
  * adds the deliveries to that Redis epoch's streams itself; with null the sweep does. Waits for a client that
  * is being deleted: with events of several clients, call it when they are locked.
  */
-export const insertEvents = (
+export async function insertEvents(
   db: Queryable,
   events: readonly NewEvent[],
   epoch: string | null = null,
-): Promise<RecordedEvent[]> =>
-  // A single JSON text is written and parsed several times faster than arrays of long texts.
-  db.query<RecordedEvent>(INSERT, [JSON.stringify(events), epoch]);
+): Promise<RecordedEvent[]> {
+  return toRecorded(events, await insert(db, INSERT, { events, epoch }));
+}
 
 interface UnblockedEvents {
   recorded: RecordedEvent[];
@@ -147,39 +187,11 @@ export async function insertUnblockedEvents(
   events: readonly NewEvent[],
   epoch: string | null,
 ): Promise<UnblockedEvents> {
-  type Row = RecordedEvent & { isBlocked: boolean };
-  const rows = await db.query<Row>(INSERT_UNBLOCKED, [JSON.stringify(events), epoch]);
+  const outcomes = await insert(db, INSERT_UNBLOCKED, { events, epoch });
   return {
-    recorded: rows.filter(({ isBlocked }) => !isBlocked),
-    blockedClients: rows.filter(({ isBlocked }) => isBlocked).map(({ clientId }) => clientId),
+    recorded: toRecorded(events, outcomes),
+    blockedClients: events.flatMap(({ client_id }, place) =>
+      outcomes[place] === "blocked" ? [client_id] : [],
+    ),
   };
-}
-
-const FIND_FINGERPRINT = sql(`
-  select 1 as one
-  from event_fingerprints
-  where client_id = $1
-  and fingerprint = $2`);
-
-export async function hasFingerprint(db: Queryable, clientId: string, fingerprint: string): Promise<boolean> {
-  const rows = await db.query(FIND_FINGERPRINT, [clientId, fingerprint]);
-  return rows.length > 0;
-}
-
-const DELETE_OLD_FINGERPRINTS = sql(`
-  delete from event_fingerprints
-  where ctid = any(array(
-    select ctid
-    from event_fingerprints
-    where seen_at < now() - $1 * interval '1 millisecond'
-    limit $2
-  ))
-  returning 1 as one`);
-
-/**
- * Spans all clients: deletes up to `limit` fingerprints older than `maxAgeMs` milliseconds; returns how many.
- */
-export async function deleteOldFingerprints(db: Queryable, maxAgeMs: number, limit: number): Promise<number> {
-  const rows = await db.query(DELETE_OLD_FINGERPRINTS, [maxAgeMs, limit]);
-  return rows.length;
 }

@@ -95,7 +95,7 @@ t.test("items added within the window share a batch", async (t) => {
   t.same(batches, [[1, 2]]);
 });
 
-t.test("a failed batch rejects all its items, or is retried item by item", async (t) => {
+t.test("a failed batch rejects all its items, or is retried in halves", async (t) => {
   const run = async (items: readonly number[]) => {
     if (items.includes(2)) throw new Error("two");
     return double;

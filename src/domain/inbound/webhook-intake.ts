@@ -1,0 +1,85 @@
+import { createBatcher } from "../../runtime/async/batcher.ts";
+import { withTimeout } from "../../runtime/async/with-timeout.ts";
+import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
+import { DatabaseUnavailable } from "../../store/database/faults.ts";
+import { ClientsBeingDeleted } from "../../store/tenants/client-locks.ts";
+import { type ReceiveParts, receiveWebhooks, type Updates } from "./receive.ts";
+import type { ReceiveResult } from "./receive-results.ts";
+
+/** A webhook whose signature is valid. */
+export interface IncomingWebhook {
+  updates: Updates;
+  /** Size of the body. */
+  bytes: number;
+}
+
+export interface WebhookIntake {
+  /** Resolves once every update is committed. Throws ClientsBeingDeleted or DatabaseUnavailable: the platform repeats it. */
+  receive(webhook: IncomingWebhook): Promise<ReceiveResult>;
+}
+
+/** While this many groups wait for the disk, further webhooks share the next group. */
+const MAX_CONCURRENT_GROUPS = 2;
+/** Heavy webhooks have as many connections of their own, so that the others never wait for them. */
+const MAX_CONCURRENT_HEAVY = 2;
+const MAX_GROUP_WEBHOOKS = 400;
+/** About 400 updates of common size: Postgres writes them in some 20 ms, which later webhooks wait. */
+const MAX_GROUP_WEIGHT = 300_000;
+/** An update costs as much as this many bytes of its body, besides its own bytes. */
+const UPDATE_WEIGHT = 400;
+
+const weightOf = ({ updates, bytes }: IncomingWebhook): number => updates.length * UPDATE_WEIGHT + bytes;
+
+/**
+ * Records concurrent webhooks with shared statements: the commits of the database are the bottleneck. A webhook is
+ * pending until its group starts, running until the group's last statement ends, then recorded or failed; the batcher
+ * moves it. A failed group is repeated in parts, so that one webhook cannot fail the others.
+ */
+export function createWebhookIntake(
+  parts: ReceiveParts,
+  timeoutMs: number = REQUEST_DATABASE_TIMEOUT_MS,
+): WebhookIntake {
+  const lane = (maxItems: number, maxRunningBatches: number) =>
+    createBatcher<IncomingWebhook, ReceiveResult>({
+      maxItems,
+      maxWeight: MAX_GROUP_WEIGHT,
+      weightOf,
+      maxRunningBatches,
+      // After a lost connection every part would wait for the database again.
+      shouldIsolate: (error) => !(error instanceof DatabaseUnavailable),
+      run: (webhooks) => receiveGroup(parts, webhooks),
+    });
+  const shared = lane(MAX_GROUP_WEBHOOKS, MAX_CONCURRENT_GROUPS);
+  const heavy = lane(1, MAX_CONCURRENT_HEAVY);
+  return {
+    async receive(webhook) {
+      if (hasOwnTransaction(webhook)) return (await receiveGroup(parts, [webhook]))(webhook);
+      const batcher = weightOf(webhook) > MAX_GROUP_WEIGHT ? heavy : shared;
+      const received = batcher.add(webhook);
+      return withTimeout(timeoutMs, received, () => {
+        if (!batcher.cancel(webhook)) return received;
+        throw new DatabaseUnavailable(new Error(`the webhook was pending for ${timeoutMs} ms`));
+      });
+    },
+  };
+}
+
+/**
+ * True for updates whose events are recorded in a transaction with further rows. They are not grouped: a group that fails
+ * after the commit of a part would count the events of that part as duplicates.
+ */
+const hasOwnTransaction = ({ updates }: IncomingWebhook): boolean =>
+  updates.some((reading) => reading !== undefined && (reading.endsConnection || reading.watermark));
+
+async function receiveGroup(parts: ReceiveParts, webhooks: readonly IncomingWebhook[]) {
+  const results = await receiveWebhooks(
+    parts,
+    webhooks.map(({ updates }) => updates),
+  );
+  const resultByWebhook = new Map(webhooks.map((webhook, place) => [webhook, results[place]]));
+  return (webhook: IncomingWebhook): ReceiveResult => {
+    const result = resultByWebhook.get(webhook) as ReceiveResult | ClientsBeingDeleted;
+    if (result instanceof ClientsBeingDeleted) throw result;
+    return result;
+  };
+}
