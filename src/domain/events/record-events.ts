@@ -157,21 +157,19 @@ export function toNewEvent(id: string, draft: EventDraft): NewEvent {
   };
 }
 
-/** The request body, the same for every attempt. JSON texts are appended: serialising them again would double the cost. */
+/**
+ * The request body, the same for every attempt. Built as text, because serialising the data and the platform's JSON
+ * again would double the cost of a webhook. The other values are ids and enumerations, which need no escapes.
+ */
 function payloadOf(id: string, draft: EventDraft, occurredAt: Date): string {
   const { type, key, channelId, adAccountId, externalRef, data, raw } = draft;
-  const envelope = JSON.stringify({
-    id,
-    type,
-    api_version: API_VERSION,
-    key,
-    ...(channelId ? { channel_id: channelId } : {}),
-    ...(adAccountId ? { ad_account_id: adAccountId } : {}),
-    ...(externalRef ? { external_ref: externalRef } : {}),
-    occurred_at: occurredAt.toISOString(),
-  });
+  const keyText = key === null ? "null" : `"${key}"`;
+  const channel = channelId ? `,"channel_id":"${channelId}"` : "";
+  const adAccount = adAccountId ? `,"ad_account_id":${JSON.stringify(adAccountId)}` : "";
+  const reference = externalRef ? `,"external_ref":${JSON.stringify(externalRef)}` : "";
   const dataText = data instanceof JsonText ? data.text : stringifyJson(data);
-  return `${envelope.slice(0, -1)},"data":${dataText}${raw ? `,"raw":${raw.text}` : ""}}`;
+  const rawText = raw ? `,"raw":${raw.text}` : "";
+  return `{"id":"${id}","type":"${type}","api_version":"${API_VERSION}","key":${keyText}${channel}${adAccount}${reference},"occurred_at":"${occurredAt.toISOString()}","data":${dataText}${rawText}}`;
 }
 
 /** 128 bits of a hash, stored compactly as a uuid. */

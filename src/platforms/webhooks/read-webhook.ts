@@ -1,4 +1,3 @@
-import { parseJson } from "../../runtime/json/json.ts";
 import type { JsonSource } from "../../runtime/json/json-source.ts";
 import type { Platform } from "../../schema/enumerations.ts";
 import { asObject, lookUp, textOf } from "../client/json-values.ts";
@@ -39,7 +38,7 @@ const ENTRY_READERS: Readonly<Record<string, EntryReader>> = {
 };
 
 export function readWebhook(webhook: JsonSource, receivedAt = new Date()): WebhookContent {
-  const object = textOf(parseSource(webhook.field("object"))) ?? "";
+  const object = textOf(parseField(webhook, "object")) ?? "";
   const readEntry = lookUp(ENTRY_READERS, object);
   const entries = webhook.field("entry")?.items() ?? [];
   return readEntry
@@ -62,18 +61,18 @@ function* readEntries(
   }
 }
 
-/** Parses a small part of the webhook; undefined when it is nested too deeply. */
-function parseSource(source: JsonSource | undefined): unknown {
+/** Parses a small part of the webhook; undefined when it has an integer that is too long. */
+function parseField(source: JsonSource, name: string): unknown {
   try {
-    return source && parseJson(source.text);
+    return source.parseField(name);
   } catch {
     return undefined;
   }
 }
 
 const toEntry = (source: JsonSource, receivedAt: Date): Entry => ({
-  id: textOf(parseSource(source.field("id"))) ?? "",
-  time: parseTimestamp(parseSource(source.field("time"))),
+  id: textOf(parseField(source, "id")) ?? "",
+  time: parseTimestamp(parseField(source, "time")),
   receivedAt,
   source,
 });
@@ -85,7 +84,7 @@ interface Change {
 
 const changesOf = ({ source }: Entry): Change[] =>
   (source.field("changes")?.items() ?? []).map((change) => ({
-    field: textOf(parseSource(change.field("field"))) ?? "unknown",
+    field: textOf(parseField(change, "field")) ?? "unknown",
     value: change.field("value") ?? change,
   }));
 
@@ -111,13 +110,13 @@ function* readBusinessEntry(entry: Entry): Generator<MaybeReading> {
  * limited to a single owner.
  */
 function chatAsset({ id }: Entry, { field, value }: Change): Asset {
-  const number = textOf(asObject(parseSource(value.field("metadata"))).phone_number_id);
+  const number = textOf(asObject(parseField(value, "metadata")).phone_number_id);
   if (number !== undefined) return { kind: "number", id: number };
   const isNotice = Object.hasOwn(NOTICES, field) && !PERSONAL_FIELDS.includes(field);
   return isNotice ? { kind: "waba", id } : { kind: "waba", id, requiresSingleOwner: true };
 }
 
-const contactsIn = (value: JsonSource) => readContacts(parseSource(value.field("contacts")));
+const contactsIn = (value: JsonSource) => readContacts(parseField(value, "contacts"));
 
 /** Reads messages and statuses; forwards an update with neither as a raw event. */
 function* readChatUpdate(update: Update): Generator<MaybeReading> {

@@ -1,4 +1,4 @@
-import { JsonText, parseJson, stringifyJson } from "../../runtime/json/json.ts";
+import { JsonText, stringifyJson } from "../../runtime/json/json.ts";
 import type { JsonSource } from "../../runtime/json/json-source.ts";
 import type { DispatchKey, EventType } from "../../schema/enumerations.ts";
 import type { Fields } from "../client/body.ts";
@@ -64,7 +64,7 @@ export type Reader = (value: unknown, update: Update) => UpdateContent | "nothin
 /** Undefined when no event is needed. A faulty update becomes a raw event and does not affect the others. */
 export function readUpdate(update: Update, reader: Reader): Reading | undefined {
   try {
-    const value = parseJson(update.source.text);
+    const value = update.source.parse();
     const found = reader(value, update);
     if (found === "nothing") return undefined;
     const content = found === "unknown" ? toRawContent(update, update.field) : found;

@@ -1,3 +1,4 @@
+import { mayRound, parseJson } from "./json.ts";
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -9,10 +10,14 @@ import {
 } from "./json-characters.ts";
 import { endOfLiteral, endOfString } from "./json-tokens.ts";
 
-/** A value inside a JSON text. Its fields and items are cut out as written, without parsing their content. */
+/** A value inside a JSON text. Its fields and items are cut out as written. */
 export interface JsonSource {
   /** The source text of this value. */
   readonly text: string;
+  /** The same as parseJson of the text, usually without parsing it again. Callers must not change it. */
+  parse(): unknown;
+  /** The parsed value of a field; undefined for none. */
+  parseField(name: string): unknown;
   /** A field of an object, or undefined. When a name occurs twice, the last occurrence counts. */
   field(name: string): JsonSource | undefined;
   /** The items of an array; empty for any other value. */
@@ -21,15 +26,24 @@ export interface JsonSource {
 
 interface JsonDocument {
   text: string;
+  /** False when JSON.parse may have rounded an integer: values are then parsed again. */
+  isExact: boolean;
   /** Index of the closing bracket of each array and object, by the index of its opening bracket. */
   closings: Int32Array;
 }
 
 /** Throws a SyntaxError when the text is not JSON. Does not recurse, so deep nesting cannot exhaust the stack. */
 export function openJson(text: string): JsonSource {
-  JSON.parse(text);
-  const document = { text, closings: indexClosings(text) };
-  return new DocumentPart(document, skipSpace(text, 0), endOfText(text));
+  const value: unknown = JSON.parse(text);
+  const document = { text, isExact: !mayRound(text), closings: indexClosings(text) };
+  return new DocumentPart(document, { start: skipSpace(text, 0), end: endOfText(text), value });
+}
+
+/** Where a value stands in the text, and the value itself. */
+interface Part {
+  start: number;
+  end: number;
+  value: unknown;
 }
 
 /** A class, because a webhook may have half a million values: objects with closures take several times as long. */
@@ -37,20 +51,32 @@ class DocumentPart implements JsonSource {
   readonly #document: JsonDocument;
   readonly #start: number;
   readonly #end: number;
+  /** Rounded where the document is not exact. */
+  readonly #value: unknown;
 
-  constructor(document: JsonDocument, start: number, end: number) {
+  constructor(document: JsonDocument, { start, end, value }: Part) {
     this.#document = document;
     this.#start = start;
     this.#end = end;
+    this.#value = value;
   }
 
   get text(): string {
     return this.#document.text.slice(this.#start, this.#end);
   }
 
+  parse(): unknown {
+    return this.#document.isExact ? this.#value : parseJson(this.text);
+  }
+
+  parseField(name: string): unknown {
+    return this.#document.isExact ? ownField(this.#value, name) : this.field(name)?.parse();
+  }
+
   field(name: string): JsonSource | undefined {
     const { text, closings } = this.#document;
-    if (text.charCodeAt(this.#start) !== OPEN_OBJECT) return undefined;
+    const value = ownField(this.#value, name);
+    if (value === undefined) return undefined;
     const close = closings[this.#start] as number;
     let found: JsonSource | undefined;
     let at = skipSpace(text, this.#start + 1);
@@ -59,7 +85,7 @@ class DocumentPart implements JsonSource {
       const isWanted = isName(text.slice(at + 1, nameEnd - 1), name);
       const start = skipSpace(text, skipSpace(text, nameEnd) + 1); // past the colon
       const end = endOfValue(this.#document, start);
-      if (isWanted) found = new DocumentPart(this.#document, start, end);
+      if (isWanted) found = new DocumentPart(this.#document, { start, end, value });
       at = skipComma(text, end);
     }
     return found;
@@ -67,18 +93,25 @@ class DocumentPart implements JsonSource {
 
   items(): JsonSource[] {
     const { text, closings } = this.#document;
-    if (text.charCodeAt(this.#start) !== OPEN_ARRAY) return [];
+    const values = this.#value;
+    if (!Array.isArray(values)) return [];
     const close = closings[this.#start] as number;
     const items: JsonSource[] = [];
     let at = skipSpace(text, this.#start + 1);
     while (at < close) {
       const end = endOfValue(this.#document, at);
-      items.push(new DocumentPart(this.#document, at, end));
+      items.push(new DocumentPart(this.#document, { start: at, end, value: values[items.length] }));
       at = skipComma(text, end);
     }
     return items;
   }
 }
+
+/** Undefined for an array and for any other value that is not an object. */
+const ownField = (value: unknown, name: string): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
 
 /** Compares a name as written, which may contain escapes. */
 const isName = (written: string, name: string): boolean =>

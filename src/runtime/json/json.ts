@@ -6,10 +6,13 @@ import { readExact } from "./read-exact.ts";
  */
 const MAY_ROUND = /(?:^|[:[,\s-])\d\d\d\d\d\d\d\d\d{8}/;
 
+/** True when the text has an integer that JSON.parse could round, or something that looks like one. */
+export const mayRound = (text: string): boolean => MAY_ROUND.test(text);
+
 /** Like JSON.parse, but an integer beyond the safe range becomes a bigint. Throws a RangeError if it is too long. */
 export function parseJson(text: string): unknown {
   const rounded = JSON.parse(text); // always: it rejects what is not JSON
-  return MAY_ROUND.test(text) ? readExact(text) : rounded;
+  return mayRound(text) ? readExact(text) : rounded;
 }
 
 /** Undefined for anything that is not JSON. */
