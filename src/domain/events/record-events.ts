@@ -35,9 +35,8 @@ export interface EventDraft {
   dedupKey?: string;
 }
 
-/** One statement inserts events up to these limits: it occupies the event loop and delays the statements of others. */
+/** One statement inserts events up to this total size: building its parameters occupies the event loop. */
 const MAX_BATCH_CHARACTERS = 1_000_000;
-const MAX_BATCH_ROWS = 1_000;
 
 /**
  * Inserts events with their deliveries and returns the ids of the new ones; a crash between two batches leaves
@@ -101,16 +100,14 @@ async function insertInBatches(
 
 function toBatches(events: readonly NewEvent[]): NewEvent[][] {
   const batches: NewEvent[][] = [];
-  let batch: NewEvent[] | undefined;
-  let characters = 0;
+  let characters = Number.POSITIVE_INFINITY;
   for (const event of events) {
     characters += event.payload.length;
-    if (batch === undefined || batch.length === MAX_BATCH_ROWS || characters > MAX_BATCH_CHARACTERS) {
-      batch = [];
-      batches.push(batch);
+    if (characters > MAX_BATCH_CHARACTERS) {
+      batches.push([]);
       characters = event.payload.length;
     }
-    batch.push(event);
+    batches.at(-1)?.push(event);
   }
   return batches;
 }

@@ -1,4 +1,5 @@
 import t from "tap";
+import { parseJson } from "../../../src/runtime/json/json.ts";
 import { type JsonSource, openJson } from "../../../src/runtime/json/json-source.ts";
 
 t.test("fields and items keep their source text", async (t) => {
@@ -57,4 +58,19 @@ t.test("every value of a text is found, compact or indented", async (t) => {
   };
   check(openJson(JSON.stringify(value)), value);
   check(openJson(JSON.stringify(value, null, 2)), value);
+});
+
+t.test("values are the same as those that parseJson returns", async (t) => {
+  const exact = '{"a":[1,{"b":"1234567890123456789"}],"__proto__":7,"n":12,"n":13}';
+  const long = '{"a":[1,{"b":12345678901234567890}],"n":12345678901234567890}';
+  for (const text of [exact, long]) {
+    const root = openJson(text);
+    t.same(root.parse(), parseJson(text));
+    t.same(root.field("a")?.items()[1]?.parse(), parseJson(root.field("a")?.items()[1]?.text ?? ""));
+    t.same(root.parseField("n"), (parseJson(text) as { n: unknown }).n);
+    t.equal(root.field("a")?.parseField("length"), undefined, "an array has no fields");
+    t.equal(root.parseField("toString"), undefined, "inherited names are no fields");
+  }
+  t.equal(openJson(long).parseField("n"), 12345678901234567890n);
+  t.throws(() => openJson(`{"n":${"9".repeat(1_000_000)}}`).parseField("n"), RangeError);
 });
