@@ -56,8 +56,10 @@ function watchDatabase(real: Database) {
 
 const NO_NOTIFIER = { epoch: () => null, notify() {} };
 
+const startedApi = startApi(t);
+
 async function setUp(t: Test, timeoutMs?: number) {
-  const api = await startApi(t);
+  const api = await startedApi;
   const watched = watchDatabase(api.db);
   const intake = createWebhookIntake({ db: watched.db, notifier: NO_NOTIFIER }, timeoutMs);
   const makeClient = async () => {
@@ -209,12 +211,12 @@ t.test("heavy webhooks and those with transactions of their own do not delay the
   const { watched, makeClient, receive, messageIdsOf } = await setUp(t);
   const { tenant, pageId } = await makeClient();
   watched.hold("heavy");
-  const heavyIds = (name: string) => Array.from({ length: 1_000 }, (_, index) => `heavy.${name}.${index}`);
-  const heavy = ["a", "b", "c"].map((name) => receive(pageWebhook(pageId, heavyIds(name))));
+  const heavyId = (name: string) => `heavy.${name}.${"x".repeat(300_000)}`;
+  const heavy = ["a", "b", "c"].map((name) => receive(pageWebhook(pageId, [heavyId(name)])));
   t.match((await receive(pageWebhook(pageId, ["m.1"]))).counts, { recorded: 1 });
   watched.release();
-  for (const { counts } of await Promise.all(heavy)) t.match(counts, { recorded: 1_000 });
-  t.equal((await messageIdsOf(tenant)).length, 3_001);
+  for (const { counts } of await Promise.all(heavy)) t.match(counts, { recorded: 1 });
+  t.equal((await messageIdsOf(tenant)).length, 4);
 
   watched.hold("m.held");
   const held = ["1", "2"].map((name) => receive(pageWebhook(pageId, [`m.held.${name}`])));
