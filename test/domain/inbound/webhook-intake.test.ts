@@ -227,7 +227,7 @@ t.test("heavy webhooks and those with transactions of their own do not delay the
 });
 
 t.test("a webhook that is pending for too long is refused and not recorded later", async (t) => {
-  const { makeClient, receive, occupyGroups, messageIdsOf } = await setUp(t, 20);
+  const { makeClient, receive, occupyGroups, messageIdsOf } = await setUp(t, 500);
   const { tenant, pageId } = await makeClient();
   const { release, finished } = await occupyGroups();
   await t.rejects(receive(pageWebhook(pageId, ["m.1"])), { name: "DatabaseUnavailable" });
