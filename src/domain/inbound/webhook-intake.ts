@@ -54,10 +54,10 @@ export function createWebhookIntake(
   return {
     async receive(webhook) {
       if (hasOwnTransaction(webhook)) return (await receiveGroup(parts, [webhook]))(webhook);
-      const batcher = weightOf(webhook) > MAX_GROUP_WEIGHT ? heavy : shared;
-      const received = batcher.add(webhook);
+      if (weightOf(webhook) > MAX_GROUP_WEIGHT) return heavy.add(webhook);
+      const received = shared.add(webhook);
       return withTimeout(timeoutMs, received, () => {
-        if (!batcher.cancel(webhook)) return received;
+        if (!shared.cancel(webhook)) return received;
         throw new DatabaseUnavailable(new Error(`the webhook was pending for ${timeoutMs} ms`));
       });
     },
