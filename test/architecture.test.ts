@@ -78,7 +78,7 @@ const HOMES: Record<string, readonly string[]> = {
   got: ["src/platforms"],
   ioredis: ["src/queue"],
   jose: ["src/security"],
-  "lru-cache": ["src/http", "src/platforms", "src/domain"],
+  "lru-cache": ["src/delivery", "src/domain", "src/http", "src/platforms", "src/security"],
   "node-cron": ["workers/scheduler"],
   pg: ["src/store"],
   pino: ["src/runtime"],
@@ -91,7 +91,7 @@ const HOMES: Record<string, readonly string[]> = {
   "swagger-ui-dist": ["src/resources/docs"],
   tsyringe: ["src/composition", "bin"],
   ulid: ["src/runtime"],
-  undici: ["src/delivery"],
+  undici: ["src/delivery", "src/platforms", "src/runtime/http"],
 };
 
 const MAX_FILE_LINES = 250;

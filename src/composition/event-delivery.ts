@@ -26,6 +26,7 @@ import { EVENT_LANES, type EventLane, type Streams } from "../queue/streams.ts";
 import { repeat } from "../runtime/async/repeat.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { Worker } from "../runtime/supervise.ts";
+import { withOpenedSecrets } from "../security/opened-secrets.ts";
 import type { ClaimedDelivery } from "../store/events/claim-deliveries.ts";
 import { finishDeliveries } from "../store/events/finish-deliveries.ts";
 import {
@@ -83,7 +84,8 @@ function createDeliveries(
   { worker, aliveForMs, hold }: DeliveryParts,
   { parking, breakers, limiter }: Fairness,
 ): InFlightDeliveries {
-  const [db, log, secretBox] = [resolve(c, DATABASE), resolve(c, LOG), resolve(c, SECRET_BOX)];
+  const [db, log] = [resolve(c, DATABASE), resolve(c, LOG)];
+  const secretBox = withOpenedSecrets(resolve(c, SECRET_BOX));
   const { pages } = resolve(c, PLATFORMS).social;
   const completePayload = (row: ClaimedDelivery) => withLeadFields({ db, secretBox, pages, log }, row);
   const deliveryParts = { secretBox, poster: resolve(c, EVENT_POSTER), breakers, completePayload };

@@ -30,8 +30,18 @@ interface Span {
   end: number;
 }
 
+/** Begins every escape of JSON, URLs and HTML. */
+const ESCAPE_START = /[\\%&]/;
+
+/** True when neither text contains an escape and the source does not contain the token: most answers. */
+const isFreeOf = (source: string, token: string): boolean =>
+  !ESCAPE_START.test(source) &&
+  !ESCAPE_START.test(token) &&
+  !source.toLowerCase().includes(token.toLowerCase());
+
 /** Finds the token, escaped or not; null when the nesting of escapes could hide it. */
 function findToken(source: string, token: string): Span[] | null {
+  if (isFreeOf(source, token)) return [];
   const [sourcePasses, tokenPasses] = [decodeEscapes(source), decodeEscapes(token)];
   const [sourceDecoded, tokenDecoded] = [sourcePasses?.at(-1), tokenPasses?.at(-1)];
   if (!sourcePasses || !tokenPasses?.[0] || !sourceDecoded || !tokenDecoded) return null;

@@ -1,6 +1,8 @@
-import { Agent, type Dispatcher } from "undici";
+import { LRUCache } from "lru-cache";
+import { Agent } from "undici";
 import { DELIVERY_DEADLINE_MS } from "../runtime/deadlines.ts";
 import { SECOND } from "../runtime/durations.ts";
+import { type HttpExchange, sendRequest } from "../runtime/http/send-request.ts";
 import type { UnitOfWork } from "../runtime/watchdog/work-tracker.ts";
 import { EXCERPT_SOURCE_BYTES, excerptOf } from "./answer-excerpt.ts";
 import { AnswerTooLarge } from "./answer-limit.ts";
@@ -51,8 +53,6 @@ export interface PosterParts {
   connections?: number;
 }
 
-const MAX_ANSWER_BYTES = 65_536;
-
 export function createEventPoster(parts: PosterParts): EventPoster {
   const { destinations, resolver, deadline = DELIVERY_DEADLINE_MS, connections = 100 } = parts;
   const agent = new Agent({
@@ -64,108 +64,62 @@ export function createEventPoster(parts: PosterParts): EventPoster {
     // The address is checked only on connect, so connections are short-lived regardless of the server's keep-alive.
     keepAliveMaxTimeout: 30 * SECOND,
   });
+  const addresses = new LRUCache<string, Address>({ max: MAX_KNOWN_ADDRESSES });
+
+  function addressOf(url: string): Address {
+    const known = addresses.get(url) ?? parseAddress(url, destinations);
+    addresses.set(url, known);
+    return known;
+  }
+
   return {
-    async post(post, { signal, unit } = {}) {
+    async post({ url, headers, body }, { signal, unit } = {}) {
       const began = performance.now();
-      const received: ReceivedAnswer = { statusCode: null, retryAfter: null, firstBytes: Buffer.alloc(0) };
-      const fault = await runWithDeadline({ deadline, signal }, (abortSignal) => {
-        const url = new URL(post.url);
-        const literal = ipLiteralOf(url);
-        if (literal !== undefined && !destinations.isAllowed(literal, url.protocol as Scheme))
-          throw new AddressNotAllowed();
-        return sendRequest(agent, requestOf(url, post, abortSignal), received);
-      });
+      const { origin, path, isAllowed } = addressOf(url);
+      // Not idempotent: otherwise undici would repeat it. undici follows no redirects by default.
+      const request = { method: "POST", origin, path, headers, body, idempotent: false } as const;
+      const exchange = isAllowed
+        ? await sendRequest(agent, request, { ...ANSWER_LIMITS, deadline, signal })
+        : { ...NOT_SENT, fault: new AddressNotAllowed() };
       unit?.resume();
-      const excerpt = excerptOf(received.firstBytes, post.headers["x-webhook-token"]);
-      const { statusCode, retryAfter } = received;
-      const durationMs = Math.round(performance.now() - began);
-      return { ...outcomeOf(statusCode, fault), statusCode, durationMs, excerpt, retryAfter };
+      return {
+        ...outcomeOf(exchange),
+        statusCode: exchange.status,
+        durationMs: Math.round(performance.now() - began),
+        excerpt: excerptOf(exchange.body, headers["x-webhook-token"]),
+        retryAfter: [exchange.headers["retry-after"] ?? null].flat()[0] ?? null,
+      };
     },
     close: () => agent.destroy(),
   };
 }
 
-/** Returns an error text when the work fails, times out or is aborted; undefined when it succeeds. */
-async function runWithDeadline(
-  { deadline, signal }: { deadline: number; signal: AbortSignal | undefined },
-  work: (cancellation: AbortSignal) => Promise<void>,
-): Promise<string | undefined> {
-  const cancellation = new AbortController();
-  const stop = (reason: string) => () => cancellation.abort(new Error(reason));
-  const [onDeadline, onAbort] = [stop("timeout"), stop("aborted")];
-  // Race the signal, because undici checks it only once it is connected.
-  const cancelled = new Promise<string>((resolve) => {
-    cancellation.signal.addEventListener("abort", () => resolve(cancellation.signal.reason.message));
-  });
-  const timer = setTimeout(onDeadline, deadline);
-  signal?.addEventListener("abort", onAbort);
-  if (signal?.aborted) onAbort();
-  try {
-    const completed = (async () => work(cancellation.signal))().then(() => undefined, toErrorText);
-    return await Promise.race([cancelled, completed]);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", onAbort);
-  }
+/** Parsing an address and checking it take longer than looking it up. */
+const MAX_KNOWN_ADDRESSES = 1_000;
+const ANSWER_LIMITS = { maxBytes: 65_536, keptBytes: EXCERPT_SOURCE_BYTES };
+const NOT_SENT: HttpExchange = { isSent: false, status: null, headers: {}, body: Buffer.alloc(0) };
+
+interface Address {
+  origin: string;
+  path: string;
+  /** False for an IP address that is not allowed; names are checked when they are resolved. */
+  isAllowed: boolean;
 }
 
-/** The part of the answer received so far. */
-interface ReceivedAnswer {
-  statusCode: number | null;
-  retryAfter: string | null;
-  firstBytes: Buffer;
-}
-
-/** `idempotent: false` keeps undici from repeating the request. undici follows no redirects by default. */
-const requestOf = (
-  url: URL,
-  { headers, body }: EventPost,
-  signal: AbortSignal,
-): Dispatcher.RequestOptions => ({
-  origin: url.origin,
-  path: url.pathname,
-  method: "POST",
-  headers: { ...headers },
-  body,
-  signal,
-  idempotent: false,
-});
-
-async function sendRequest(
-  agent: Agent,
-  request: Dispatcher.RequestOptions,
-  received: ReceivedAnswer,
-): Promise<void> {
-  const { statusCode, headers, body } = await agent.request(request);
-  body.on("error", () => {}); // the loop throws errors; this catches those after its end
-  received.statusCode = statusCode;
-  received.retryAfter = [headers["retry-after"] ?? null].flat()[0] ?? null;
-  try {
-    await readBody(body, received);
-  } catch (error) {
-    if (!(error instanceof AnswerTooLarge)) throw error; // a long answer counts like one that `readBody` stopped reading
-  }
-}
-
-async function readBody(body: AsyncIterable<Buffer>, received: ReceivedAnswer): Promise<void> {
-  let bytesRead = 0;
-  for await (const chunk of body) {
-    bytesRead += chunk.length;
-    if (received.firstBytes.length < EXCERPT_SOURCE_BYTES)
-      received.firstBytes = Buffer.concat([received.firstBytes, chunk]);
-    if (bytesRead > MAX_ANSWER_BYTES) break; // closes the connection
-  }
+function parseAddress(text: string, destinations: Destinations): Address {
+  const url = new URL(text);
+  const literal = ipLiteralOf(url);
+  const isAllowed = literal === undefined || destinations.isAllowed(literal, url.protocol as Scheme);
+  return { origin: url.origin, path: url.pathname, isAllowed };
 }
 
 /** A status outside 2xx counts even when the rest of the answer never came. */
-function outcomeOf(
-  statusCode: number | null,
-  fault: string | undefined,
-): Pick<PostedEvent, "outcome" | "error"> {
-  if (statusCode !== null && (statusCode < 200 || statusCode > 299))
-    return {
-      outcome: "refused",
-      error: statusCode >= 300 && statusCode < 400 ? "redirect" : `HTTP ${statusCode}`,
-    };
-  return fault === undefined ? { outcome: "delivered", error: null } : { outcome: "failed", error: fault };
+function outcomeOf({ status, fault }: HttpExchange): Pick<PostedEvent, "outcome" | "error"> {
+  if (status !== null && (status < 200 || status > 299))
+    return { outcome: "refused", error: status >= 300 && status < 400 ? "redirect" : `HTTP ${status}` };
+  // The rest of a long answer does not matter.
+  const isComplete =
+    fault === undefined || fault === "too_large" || (fault instanceof AnswerTooLarge && status !== null);
+  if (isComplete) return { outcome: "delivered", error: null };
+  return { outcome: "failed", error: typeof fault === "string" ? fault : toErrorText(fault) };
 }

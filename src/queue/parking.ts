@@ -12,56 +12,105 @@ const MAX_PARKED_PER_CLIENT = 1_000;
 /** The sweep queues no more deliveries of a client with this many parked ones. */
 const SATURATED_PER_CLIENT = MAX_PARKED_PER_CLIENT / 2;
 
-/** Adds new ids in order up to the maximum; returns those that did not fit. */
+/**
+ * KEYS: the set of clients with parked deliveries, then the parked ids of each client. ARGV: the maximum and the time,
+ * then for each client its id, the number of its deliveries and their ids. Adds new ids in order up to the maximum;
+ * returns those that did not fit.
+ */
 const PARK = `
-  local left = {}
-  local room = tonumber(ARGV[2]) - redis.call("zcard", KEYS[1])
-  for i = 4, #ARGV do
-    if redis.call("zscore", KEYS[1], ARGV[i]) then
-    elseif room > 0 then
-      redis.call("zadd", KEYS[1], ARGV[3], ARGV[i])
-      room = room - 1
-    else
-      left[#left + 1] = ARGV[i]
+  local left, at = {}, 3
+  for key = 2, #KEYS do
+    local client, count = ARGV[at], tonumber(ARGV[at + 1])
+    local room = tonumber(ARGV[1]) - redis.call("zcard", KEYS[key])
+    for i = at + 2, at + 1 + count do
+      if redis.call("zscore", KEYS[key], ARGV[i]) then
+      elseif room > 0 then
+        redis.call("zadd", KEYS[key], ARGV[2], ARGV[i])
+        room = room - 1
+      else
+        left[#left + 1] = ARGV[i]
+      end
     end
+    redis.call("sadd", KEYS[1], client)
+    at = at + 2 + count
   end
-  redis.call("sadd", KEYS[2], ARGV[1])
   return left`;
 
+/** KEYS as in PARK; ARGV: for each client its id and how many to take out. Returns a list of ids for each client. */
 const POP = `
-  local found = redis.call("zpopmin", KEYS[1], ARGV[2])
-  local ids = {}
-  for i = 1, #found, 2 do ids[#ids + 1] = found[i] end
-  if redis.call("exists", KEYS[1]) == 0 then redis.call("srem", KEYS[2], ARGV[1]) end
-  return ids`;
+  local popped = {}
+  for key = 2, #KEYS do
+    local found = redis.call("zpopmin", KEYS[key], ARGV[2 * key - 2])
+    local ids = {}
+    for i = 1, #found, 2 do ids[#ids + 1] = found[i] end
+    if redis.call("exists", KEYS[key]) == 0 then redis.call("srem", KEYS[1], ARGV[2 * key - 3]) end
+    popped[key - 1] = ids
+  end
+  return popped`;
+
+/** Deliveries of a client. */
+export interface ClientIds {
+  clientId: string;
+  ids: readonly string[];
+}
 
 export type Parking = ReturnType<typeof createParking>;
 
 export function createParking(redis: RedisClient, partitions: number) {
-  const keysOf = (lane: EventLane, clientId: string) => {
-    const stream = streamKey(lane, partitionOf(clientId, partitions));
-    return [`${stream}:parked:${clientId}`, `${stream}:parked`] as const;
-  };
+  const clientsKey = (lane: EventLane, partition: number) => `${streamKey(lane, partition)}:parked`;
+  const idsKey = (lane: EventLane, clientId: string) =>
+    `${clientsKey(lane, partitionOf(clientId, partitions))}:${clientId}`;
+
+  /** Runs the script once for each partition, because a script may not use the keys of several. */
+  function evalByPartition<C extends { clientId: string }>(
+    lane: EventLane,
+    clients: readonly C[],
+    run: { script: string; argsOf(clients: readonly C[]): (string | number)[] },
+  ): Promise<{ clients: C[]; answer: unknown }[]> {
+    const groups = new Map<number, C[]>();
+    for (const client of clients) {
+      const partition = partitionOf(client.clientId, partitions);
+      const group = groups.get(partition);
+      if (group) group.push(client);
+      else groups.set(partition, [client]);
+    }
+    return Promise.all(
+      [...groups].map(async ([partition, group]) => {
+        const keys = [clientsKey(lane, partition), ...group.map(({ clientId }) => idsKey(lane, clientId))];
+        return {
+          clients: group,
+          answer: await redis.eval(run.script, keys.length, ...keys, ...run.argsOf(group)),
+        };
+      }),
+    );
+  }
+
   const clientsOf = (lane: EventLane, partition: number): Promise<string[]> =>
-    redis.smembers(`${streamKey(lane, partition)}:parked`);
+    redis.smembers(clientsKey(lane, partition));
   const countsOf = (lane: EventLane, clients: readonly string[]): Promise<number[]> =>
-    Promise.all(clients.map((clientId) => redis.zcard(keysOf(lane, clientId)[0])));
+    Promise.all(clients.map((clientId) => redis.zcard(idsKey(lane, clientId))));
   return {
     /** Returns the ids that did not fit. */
-    async park(lane: EventLane, clientId: string, ids: readonly string[]): Promise<string[]> {
-      const answer = await redis.eval(
-        PARK,
-        2,
-        ...keysOf(lane, clientId),
-        clientId,
-        MAX_PARKED_PER_CLIENT,
-        Date.now(),
-        ...ids,
-      );
-      return answer as string[];
+    async park(lane: EventLane, parked: readonly ClientIds[]): Promise<string[]> {
+      const answers = await evalByPartition(lane, parked, {
+        script: PARK,
+        argsOf: (clients) => [
+          MAX_PARKED_PER_CLIENT,
+          Date.now(),
+          ...clients.flatMap(({ clientId, ids }) => [clientId, ids.length, ...ids]),
+        ],
+      });
+      return answers.flatMap(({ answer }) => answer as string[]);
     },
-    async pop(lane: EventLane, clientId: string, count: number): Promise<string[]> {
-      return (await redis.eval(POP, 2, ...keysOf(lane, clientId), clientId, count)) as string[];
+    /** Takes out the oldest ids, at most `count` of each client. */
+    async pop(lane: EventLane, wanted: readonly { clientId: string; count: number }[]): Promise<ClientIds[]> {
+      const answers = await evalByPartition(lane, wanted, {
+        script: POP,
+        argsOf: (clients) => clients.flatMap(({ clientId, count }) => [clientId, count]),
+      });
+      return answers.flatMap(({ clients, answer }) =>
+        clients.map(({ clientId }, index) => ({ clientId, ids: (answer as string[][])[index] ?? [] })),
+      );
     },
     /** Clients with parked deliveries. */
     clients: clientsOf,

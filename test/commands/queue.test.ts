@@ -73,7 +73,7 @@ t.test("herald queue status", async (t) => {
       await updateDelivery({ db }, later, { state: "retrying", attempts: 1, next_attempt_at: ago(-600) });
       const refs = ids.map((id) => ({ clientId: tenant.id, id }));
       await createStreams(redis, 1).add("events", refs.slice(0, 3));
-      await createParking(redis, 1).park("events", tenant.id, [parked]);
+      await createParking(redis, 1).park("events", [{ clientId: tenant.id, ids: [parked] }]);
       const breakers = createBreakers(redis, 1);
       const destination = { clientId: tenant.id, origin: "https://backend.example" };
       // Five failures open the breaker, and five failed probes keep it open for minutes.

@@ -224,7 +224,7 @@ t.test("deliveries that a dead dispatcher parked are delivered by another", asyn
     ]);
     return recorded;
   });
-  await createParking(dispatcher.redis, 1).park("events", client.id, ids);
+  await createParking(dispatcher.redis, 1).park("events", [{ clientId: client.id, ids }]);
   await untilAllDelivered(client, 3);
   await until("nothing is parked any more", async () => (await countParked(dispatcher, client)) === 0);
   t.equal(backend.received.length, 3);

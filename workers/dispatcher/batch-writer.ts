@@ -19,7 +19,7 @@ import type { WriteResult } from "../../src/store/tenants/client-locks.ts";
 const BATCH_WINDOW_MS = 3;
 const MAX_BATCH_ROWS = 100;
 /** With this many unwritten outcomes no call is started: after a crash, all of them are delivered twice. */
-const MAX_UNWRITTEN_ROWS = 10;
+const MAX_UNWRITTEN_ROWS = 50;
 /** A deletion takes seconds; the lease of a blocked outcome lasts a minute. */
 const BLOCKED_RETRY_MS = 1 * SECOND;
 

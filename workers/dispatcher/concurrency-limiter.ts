@@ -1,3 +1,5 @@
+import { endOfTurn } from "../../src/runtime/async/end-of-turn.ts";
+
 /**
  * Divides this process's slots among keys (clients or channels), so that a slow destination does not take them from others.
  * A slot is free or in use. `acquire` takes one within the caps of the lane and the key; `release` frees it and wakes the
@@ -99,7 +101,10 @@ export function createConcurrencyLimiter<L extends string>({
     used: () => slots - free(),
     /** Waits until the lane has a free slot; returns how many it has. */
     async waitForFreeSlots(lane: L): Promise<number> {
-      while (freeSlotsIn(lane) === 0) await new Promise<void>((resolve) => waiters.push(resolve));
+      while (freeSlotsIn(lane) === 0) {
+        await new Promise<void>((resolve) => waiters.push(resolve));
+        await endOfTurn(); // calls whose outcomes are written together free their slots in one turn
+      }
       return freeSlotsIn(lane);
     },
     /** Takes one slot; false when the lane or the key has reached its cap. */

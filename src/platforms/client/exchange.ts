@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from "node:https";
 import type { Readable } from "node:stream";
 import { got, type OptionsInit, RequestError, type Response, TimeoutError } from "got";
 import { MINUTE, SECOND } from "../../runtime/durations.ts";
+import { type BufferedRequest, createBufferedExchanges } from "./buffered-exchange.ts";
 import type { NoAnswer } from "./call.ts";
 
 export interface HttpRequest {
@@ -34,7 +35,7 @@ export type OpenExchange =
   | NoAnswer;
 
 /** Limits memory per response; platform responses are far smaller. */
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 const MAX_DOWNLOAD_MS = 10 * MINUTE;
 
@@ -52,12 +53,14 @@ const AGENT_OPTIONS = {
 };
 
 export function createExchanges(): Exchanges {
+  const buffered = createBufferedExchanges();
   const agent = { http: new HttpAgent(AGENT_OPTIONS), https: new HttpsAgent(AGENT_OPTIONS) };
   const client = got.extend({ agent, retry: { limit: 0 }, followRedirect: false, throwHttpErrors: false });
   const options = ({ method, headers, body }: HttpRequest) =>
     ({ method, headers, ...(body === undefined ? {} : { body }) }) satisfies OptionsInit;
   return {
     async run(request) {
+      if (isBuffered(request)) return buffered.run(request);
       const trace = { sent: false };
       const timeout = timeouts(request);
       const pendingResponse = client(request.url, { ...options(request), timeout, responseType: "text" });
@@ -91,11 +94,15 @@ export function createExchanges(): Exchanges {
       });
     },
     close() {
+      buffered.close();
       agent.http.destroy();
       agent.https.destroy();
     },
   };
 }
+
+const isBuffered = (request: HttpRequest): request is BufferedRequest =>
+  typeof request.body !== "object" && request.uploadTimeoutMs === undefined;
 
 function timeouts({ deadline, uploadTimeoutMs }: HttpRequest) {
   const timeoutMs = Math.max(1, deadline);
@@ -146,4 +153,4 @@ function toNoAnswer(error: unknown, sent: boolean): NoAnswer {
 }
 
 /** These errors precede the connection, although a runtime may report the connection first. */
-const NOT_SENT_CODES = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
+export const NOT_SENT_CODES = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);

@@ -41,6 +41,12 @@ const SELECT_CLAIMED = `
   join events e on e.client_id = c.client_id and e.id = c.id
   left join webhook_configs w on w.id = c.client_id`;
 
+/**
+ * SQL: true. The commit does not wait for the disk: when a crash of Postgres loses a claim, its outcome is still accepted,
+ * unless another worker has claimed the delivery meanwhile.
+ */
+const COMMIT_IN_MEMORY = "(select set_config('synchronous_commit', 'off', true)) is not null";
+
 /** Idempotent: the same lease token returns the same rows again, so a lost response does no harm. */
 const CLAIM = sql(`
   with ${lockAliveClients("select unnest($3::uuid[])")},
@@ -49,6 +55,7 @@ const CLAIM = sql(`
     set ${SET_CLAIMED}
     from unnest((select $3::uuid[]), (select $4::text[])) as wanted (client_id, id)
     where ${smallSetHint("wanted.id")}
+    and ${COMMIT_IN_MEMORY}
     and ${IS_NOT_HELD}
     and ${isAlive("wanted.client_id")}
     and d.client_id = wanted.client_id

@@ -7,7 +7,7 @@ import {
   type WriteResult,
   type WrittenRow,
 } from "../tenants/client-locks.ts";
-import { smallSetHint, sortById } from "./delivery-refs.ts";
+import { IS_WAITING, smallSetHint, sortById } from "./delivery-refs.ts";
 
 /** Columns of an attempt. */
 export interface AttemptRecord {
@@ -24,6 +24,8 @@ export interface DeliveryFinish {
   client_id: string;
   id: string;
   lease: string;
+  /** Value at the time of the claim. */
+  attempts: number;
   state: "pending" | "retrying" | "delivered" | "failed" | "skipped";
   /** Value at the time of the claim; a higher value now means that the schedule was restarted meanwhile. */
   schedule_base: number;
@@ -36,13 +38,17 @@ export interface DeliveryFinish {
   attempt: AttemptRecord | null;
 }
 
-/** Fenced by the lease: a worker that lost it writes nothing. */
+/**
+ * Fenced by the lease: a worker that lost it to another writes nothing. A delivery that nobody has claimed or attempted since
+ * takes the outcome too: its lease expired, or a crash of Postgres lost the claim.
+ */
 const FINISH = sql(`
   with input as materialized (
     select
       i.client_id,
       i.id,
       i.lease,
+      i.attempts,
       i.state,
       i.schedule_base,
       i.skip_reason,
@@ -59,6 +65,7 @@ const FINISH = sql(`
       client_id uuid,
       id text,
       lease uuid,
+      attempts integer,
       state text,
       schedule_base integer,
       skip_reason text,
@@ -89,7 +96,7 @@ const FINISH = sql(`
     from input i
     where d.client_id = i.client_id
     and d.id = i.id
-    and d.lease = i.lease
+    and (d.lease = i.lease or d.lease is null and d.${IS_WAITING} and d.attempts = i.attempts)
     and ${isAlive("i.client_id")}
     returning d.client_id, d.id, d.attempts
   ),

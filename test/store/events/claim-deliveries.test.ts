@@ -156,6 +156,25 @@ t.test("a finish without a valid lease writes nothing, and with one it writes ev
   t.match(await readDelivery(context, ref.id), { state: "retrying", attempts: 1 });
 });
 
+t.test(
+  "an outcome counts without its lease if nobody has claimed or attempted the delivery since",
+  async (t) => {
+    const context = await openQueueContext(t);
+    const refs = (await insertDueDeliveries(context, 3)) as [DeliveryRef, DeliveryRef, DeliveryRef];
+    const [expired, attempted, cancelled] = refs;
+    const { lease } = await claimWithNewLease(context, refs);
+    const released = { worker_id: null, lease: null, claimed_at: null };
+    await updateDelivery(context, expired.id, { ...released, state: "pending" });
+    await updateDelivery(context, attempted.id, { ...released, state: "retrying", attempts: 1 });
+    await updateDelivery(context, cancelled.id, { ...released, state: "cancelled" });
+    const finishes = refs.map((ref) => finishOf(ref, lease, { state: "delivered", delay_ms: null }));
+    t.same((await finishDeliveries(context.db, finishes)).written, [expired.id]);
+    t.match(await readDelivery(context, expired.id), { state: "delivered", attempts: 1 });
+    t.match(await readDelivery(context, attempted.id), { state: "retrying", attempts: 1 });
+    t.match(await readDelivery(context, cancelled.id), { state: "cancelled", attempts: 0 });
+  },
+);
+
 /** Input of a finish, the row afterwards, and the number of attempts. */
 const FINISHES: Record<string, [Parameters<typeof finishOf>[2], Record<string, unknown>, number]> = {
   delivered: [

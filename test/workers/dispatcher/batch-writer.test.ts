@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import type { Database } from "../../../src/store/database/database.ts";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
@@ -100,7 +101,7 @@ t.test(
 t.test("an outcome with a lost lease is logged and not written", async (t) => {
   const { context, refs, finish, lines } = await startBatchWriter(t, 2);
   const [lost, kept] = refs as [DeliveryRef, DeliveryRef];
-  await updateDelivery(context, lost.id, { state: "retrying", lease: null });
+  await updateDelivery(context, lost.id, { worker_id: "wrk_other", lease: randomUUID() });
   await Promise.all([finish(lost), finish(kept)]);
   t.match(lines, [{ event: "delivery.lease_lost", event_id: lost.id }]);
   t.same(await readAttempts(context, lost.id), []);

@@ -48,7 +48,7 @@ export async function attemptClaimed(
 }
 
 function toFinish(row: ClaimedDelivery, lease: string, result: DeliveryOutcome): DeliveryFinish {
-  const { client_id, id, schedule_base } = row;
+  const { client_id, id, attempts, schedule_base } = row;
   const { outcome, fault, ...columns } = result;
-  return { client_id, id, lease, schedule_base, ...columns };
+  return { client_id, id, lease, attempts, schedule_base, ...columns };
 }

@@ -56,7 +56,8 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
     ...parts,
     dispatch,
     retry,
-    freeSlotsFor: (lane, clientId) => (isStopped() ? 0 : limiter.freeSlotsFor(lane, clientId)),
+    freeSlotsIn: (lane) => (isStopped() ? 0 : limiter.freeSlotsIn(lane)),
+    freeSlotsFor: limiter.freeSlotsFor,
   });
 
   /** False when the process stops before all of them are claimed or parked. */
