@@ -8,7 +8,7 @@ import { type EventLane, partitionOf, streamKey } from "./streams.ts";
  */
 
 /** Further deliveries of the client wait in their rows. */
-const MAX_PARKED_PER_CLIENT = 1_000;
+const MAX_PARKED_PER_CLIENT = 10_000;
 /** The sweep queues no more deliveries of a client with this many parked ones. */
 const SATURATED_PER_CLIENT = MAX_PARKED_PER_CLIENT / 2;
 

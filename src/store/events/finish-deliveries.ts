@@ -44,23 +44,7 @@ export interface DeliveryFinish {
  */
 const FINISH = sql(`
   with input as materialized (
-    select
-      i.client_id,
-      i.id,
-      i.lease,
-      i.attempts,
-      i.state,
-      i.schedule_base,
-      i.skip_reason,
-      i.delay_ms,
-      i.restart_delay_ms,
-      i.attempt is not null as is_attempt,
-      (i.attempt ->> 'at')::timestamptz as at,
-      i.attempt ->> 'url' as url,
-      (i.attempt ->> 'status_code')::integer as status_code,
-      (i.attempt ->> 'duration_ms')::integer as duration_ms,
-      i.attempt ->> 'error' as error,
-      i.attempt ->> 'response_excerpt' as response_excerpt
+    select i.*
     from json_to_recordset($1) as i (
       client_id uuid,
       id text,
@@ -71,7 +55,13 @@ const FINISH = sql(`
       skip_reason text,
       delay_ms double precision,
       restart_delay_ms double precision,
-      attempt json
+      is_attempt boolean,
+      at timestamptz,
+      url text,
+      status_code integer,
+      duration_ms integer,
+      error text,
+      response_excerpt text
     )
     where ${smallSetHint("i.id")}
   ),
@@ -98,14 +88,14 @@ const FINISH = sql(`
     and d.id = i.id
     and (d.lease = i.lease or d.lease is null and d.${IS_WAITING} and d.attempts = i.attempts)
     and ${isAlive("i.client_id")}
-    returning d.client_id, d.id, d.attempts
+    returning
+      d.client_id, d.id, d.attempts, i.is_attempt, i.at, i.status_code, i.duration_ms, i.error, i.response_excerpt
   ),
   tried as (
     insert into attempts (client_id, id, attempt, at, status_code, duration_ms, error, response_excerpt)
-    select i.client_id, i.id, f.attempts, i.at, i.status_code, i.duration_ms, i.error, i.response_excerpt
-    from input i
-    join finished f on f.client_id = i.client_id and f.id = i.id
-    where i.is_attempt
+    select client_id, id, attempts, at, status_code, duration_ms, error, response_excerpt
+    from finished
+    where is_attempt
   )
   select id, false as "isBlocked"
   from finished
@@ -119,5 +109,10 @@ export async function finishDeliveries(
   db: Queryable,
   finishes: readonly DeliveryFinish[],
 ): Promise<WriteResult> {
-  return toWriteResult(await db.query<WrittenRow>(FINISH, [JSON.stringify(sortById(finishes))]));
+  const rows = sortById(finishes).map(({ attempt, ...delivery }) => ({
+    ...delivery,
+    is_attempt: attempt !== null,
+    ...attempt,
+  }));
+  return toWriteResult(await db.query<WrittenRow>(FINISH, [JSON.stringify(rows)]));
 }

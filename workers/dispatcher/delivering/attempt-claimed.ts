@@ -26,19 +26,24 @@ export interface ClaimedAttemptParts {
 }
 
 /**
- * Attempts a claimed delivery; resolves when its outcome is written or abandoned. When the process stops, the queue is
+ * Attempts a claimed delivery; resolves when its outcome is written or abandoned. `onCallEnd` is called when its slot is
+ * free again, before the outcome is written: the number of unwritten outcomes has a limit of its own. When the process stops, the queue is
  * held, or MAX_START_DELAY_MS have passed since the claim, the delivery is due again without an attempt.
  */
 export async function attemptClaimed(
   { batchWriter, pacer, isStopped, aborting, tracker, deliver, record }: ClaimedAttemptParts,
   row: ClaimedDelivery,
   { lease, claimedAt }: Claim,
+  onCallEnd: () => void,
 ): Promise<void> {
   const isLate = performance.now() - claimedAt > MAX_START_DELAY_MS;
-  if (isLate || isStopped()) return batchWriter.finish(toFinish(row, lease, postponed(row, 0)));
+  if (isLate || isStopped()) {
+    onCallEnd();
+    return batchWriter.finish(toFinish(row, lease, postponed(row, 0)));
+  }
   const unit = tracker.begin(`delivery ${row.id} client ${row.client_id}`);
   try {
-    const result = await pacer.track(deliver(row, { signal: aborting, unit }));
+    const result = await pacer.track(deliver(row, { signal: aborting, unit })).finally(onCallEnd);
     unit.resume();
     record(row, result);
     await batchWriter.finish(toFinish(row, lease, result));

@@ -105,11 +105,11 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
 
   function run(row: ClaimedDelivery, claim: LaneClaim): void {
     const [{ client_id: clientId }, { lane }] = [row, claim];
-    const onEnd = () => {
+    const onCallEnd = () => {
       limiter.release(lane, clientId);
       if (parked.has(lane, clientId)) void parked.unpark(lane, clientId);
     };
-    void track(attemptClaimed(attemptParts, row, claim).finally(onEnd));
+    void track(attemptClaimed(attemptParts, row, claim, onCallEnd));
   }
 
   function track(work: Promise<void>): Promise<void> {
@@ -122,7 +122,7 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
     db,
     canClaim: () => parts.isAlive() && !isStopped(),
     waitForDrain: batchWriter.waitForDrain,
-    deliver: (row, claim) => track(attemptClaimed(attemptParts, row, claim)),
+    deliver: (row, claim) => track(attemptClaimed(attemptParts, row, claim, () => {})),
   });
 
   const inFlight: InFlight = {
