@@ -11,7 +11,7 @@ import { type ChatMessages, createChatMessages } from "./chat/messages.ts";
 import { type ChatNumbers, createChatNumbers } from "./chat/numbers.ts";
 import { createTemplates, type Templates } from "./chat/templates.ts";
 import { createPlatformClient } from "./client/client.ts";
-import { createExchanges } from "./client/exchange.ts";
+import { createExchanges } from "./client/create-exchanges.ts";
 import type { HoldStore } from "./client/holds.ts";
 import { createPageMessages, type PageMessages } from "./pages/messages.ts";
 import { createPages, type Pages } from "./pages/pages.ts";

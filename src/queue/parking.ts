@@ -7,10 +7,15 @@ import { type EventLane, partitionOf, streamKey } from "./streams.ts";
  * Parked ids are derived from the rows: when Redis loses them, the sweep re-queues the deliveries.
  */
 
-/** Further deliveries of the client wait in their rows. */
-const MAX_PARKED_PER_CLIENT = 10_000;
-/** The sweep queues no more deliveries of a client with this many parked ones. */
-const SATURATED_PER_CLIENT = MAX_PARKED_PER_CLIENT / 2;
+interface ParkingLimits {
+  /** Further deliveries of the client wait in their rows. */
+  maxPerClient: number;
+  /** The sweep queues no more deliveries of a client with this many parked ones. */
+  saturatedAt: number;
+}
+
+/** A fast backend takes more than a thousand a second: with fewer, it would wait for the sweep. */
+const PARKING_LIMITS: ParkingLimits = { maxPerClient: 10_000, saturatedAt: 2_000 };
 
 /**
  * KEYS: the set of clients with parked deliveries, then the parked ids of each client. ARGV: the maximum and the time,
@@ -56,7 +61,11 @@ export interface ClientIds {
 
 export type Parking = ReturnType<typeof createParking>;
 
-export function createParking(redis: RedisClient, partitions: number) {
+export function createParking(
+  redis: RedisClient,
+  partitions: number,
+  { maxPerClient, saturatedAt } = PARKING_LIMITS,
+) {
   const clientsKey = (lane: EventLane, partition: number) => `${streamKey(lane, partition)}:parked`;
   const idsKey = (lane: EventLane, clientId: string) =>
     `${clientsKey(lane, partitionOf(clientId, partitions))}:${clientId}`;
@@ -95,7 +104,7 @@ export function createParking(redis: RedisClient, partitions: number) {
       const answers = await evalByPartition(lane, parked, {
         script: PARK,
         argsOf: (clients) => [
-          MAX_PARKED_PER_CLIENT,
+          maxPerClient,
           Date.now(),
           ...clients.flatMap(({ clientId, ids }) => [clientId, ids.length, ...ids]),
         ],
@@ -123,7 +132,7 @@ export function createParking(redis: RedisClient, partitions: number) {
       const all = Array.from({ length: partitions }, (_, partition) => clientsOf(lane, partition));
       const clients = (await Promise.all(all)).flat();
       const counts = await countsOf(lane, clients);
-      return clients.filter((_, index) => (counts[index] ?? 0) >= SATURATED_PER_CLIENT);
+      return clients.filter((_, index) => (counts[index] ?? 0) >= saturatedAt);
     },
   };
 }

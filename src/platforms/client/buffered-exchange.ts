@@ -1,4 +1,5 @@
 import { Agent } from "undici";
+import { endOfTurn } from "../../runtime/async/end-of-turn.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { type HttpExchange, sendRequest } from "../../runtime/http/send-request.ts";
 import type { NoAnswer } from "./call.ts";
@@ -41,7 +42,9 @@ export function createBufferedExchanges() {
         maxBytes: MAX_ANSWER_BYTES,
         keptBytes: MAX_ANSWER_BYTES,
       };
-      return toExchange(await sendRequest(agent, request, limits));
+      const exchange = await sendRequest(agent, request, limits);
+      await endOfTurn(); // the connection is free only then, and the caller's next call would open another one
+      return toExchange(exchange);
     },
     close: (): void => void agent.destroy(),
   };

@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { createPlatformClient } from "../../../src/platforms/client/client.ts";
-import { createExchanges } from "../../../src/platforms/client/exchange.ts";
+import { createExchanges } from "../../../src/platforms/client/create-exchanges.ts";
 import { createHolds } from "../../../src/queue/platform-holds.ts";
 import { awaitConnection, createProducerClient } from "../../../src/queue/redis.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
