@@ -1,4 +1,4 @@
-import { endOfTurn } from "../../src/runtime/async/end-of-turn.ts";
+import { pause } from "../../src/runtime/async/pause.ts";
 
 /**
  * Divides this process's slots among keys (clients or channels), so that a slow destination does not take them from others.
@@ -36,6 +36,8 @@ const KEY_SHARE_TIERS = [
   { free: 0, share: 0.01 },
 ] as const;
 const UNHEALTHY_SHARE = 0.1;
+/** Calls that end within this time free their slots together, so that one statement claims the next deliveries. */
+const GATHER_MS = 3;
 
 interface SlotCounts<L extends string> {
   total: number;
@@ -103,7 +105,7 @@ export function createConcurrencyLimiter<L extends string>({
     async waitForFreeSlots(lane: L): Promise<number> {
       while (freeSlotsIn(lane) === 0) {
         await new Promise<void>((resolve) => waiters.push(resolve));
-        await endOfTurn(); // calls whose outcomes are written together free their slots in one turn
+        await pause(GATHER_MS);
       }
       return freeSlotsIn(lane);
     },

@@ -9,7 +9,7 @@ import { startHeraldEvents } from "../systems/herald-events.ts";
 import { makePeerTables } from "../systems/peer-events.ts";
 import { backlogContestant } from "../systems/work-off-backlog.ts";
 
-const EVENTS_PER_ROUND = 6_000;
+const EVENTS_PER_ROUND = 4_000;
 
 interface Setup {
   slots: number;
@@ -23,7 +23,8 @@ async function start(context: BenchContext, { slots, destinations: count }: Setu
   const systems = await Promise.all([
     startHeraldEvents(context, { slots }),
     startBullmqEvents(context, slots),
-    startGraphileEvents(context, slots),
+    startGraphileEvents(context, { slots, isBatching: false }),
+    startGraphileEvents(context, { slots, isBatching: true }),
   ]);
   const makeItems = () => draftsFor(clientIdsOf(destinations), context.count(EVENTS_PER_ROUND, 40));
   return systems.map((system) => backlogContestant(system, { receiver, makeItems }));

@@ -15,6 +15,7 @@ interface PeerOptions {
   /** The program of its worker, and what it must know. */
   program: string;
   slots: number;
+  settings?: Record<string, string>;
   /** Adds jobs for committed events to its queue. */
   addJobs(jobs: readonly DeliveryJob[]): Promise<unknown>;
   clear?: EventSystem["clear"];
@@ -56,7 +57,10 @@ export const addPeerDestinations = ({ db }: BenchContext, destinations: readonly
 /** Starts a peer's worker; its tables must exist. Events are committed first and then added to its queue. */
 export async function startPeerEvents(context: BenchContext, options: PeerOptions): Promise<EventSystem> {
   const { db } = context;
-  const { pid } = await startProgram(context, options.program, { SLOTS: String(options.slots) });
+  const { pid } = await startProgram(context, options.program, {
+    SLOTS: String(options.slots),
+    ...options.settings,
+  });
   return {
     name: options.name,
     processes: { peer: pid, ...(await serverProcesses(context)) },
