@@ -11,7 +11,7 @@ import { startHeraldEvents } from "../systems/herald-events.ts";
 import { makePeerTables } from "../systems/peer-events.ts";
 import { atRate } from "../systems/steady-load.ts";
 
-const [SLOTS, DESTINATIONS, ROUND_SECONDS] = [200, 20, 15];
+const [SLOTS, DESTINATIONS, ROUND_SECONDS] = [200, 20, 10];
 
 /** Milliseconds from the commit of each event to its arrival; infinite for an event that did not arrive. */
 export async function latenciesOf(events: readonly CommittedEvent[], backend: Receiver): Promise<number[]> {

@@ -16,7 +16,7 @@ import { latenciesOf } from "./latency.ts";
 const [SLOTS, HEALTHY_CLIENTS] = [50, 20];
 const SICK_MODES: readonly BackendMode[] = ["hang", "error", "drip"];
 /** Every fourth event is for a healthy client's neighbour: 30 per second for the three of them, 90 for the others. */
-const [PER_SECOND, SICK_SHARE, ROUND_SECONDS] = [120, 4, 20];
+const [PER_SECOND, SICK_SHARE, ROUND_SECONDS] = [120, 4, 15];
 /** Events that have not arrived this long after the last commit count as never arrived. */
 const [GRACE_MS, SMOKE_GRACE_MS] = [3_000, 500];
 

@@ -8,7 +8,7 @@ import { openContextBeside } from "../systems/second-context.ts";
 import { backlogContestant } from "../systems/work-off-backlog.ts";
 
 /** 30 calls of 100 ms are 300 events per second: slots limit one dispatcher, and the processor does not limit two. */
-const [SLOTS, DESTINATIONS, EVENTS_PER_ROUND] = [30, 60, 1_500];
+const [SLOTS, DESTINATIONS, EVENTS_PER_ROUND] = [30, 60, 3_000];
 
 async function startContestant(
   context: BenchContext,

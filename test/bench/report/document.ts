@@ -22,9 +22,17 @@ export function mergeResults(
   return CASES.flatMap(({ name }) => merged.filter((row) => caseOf(row) === name));
 }
 
-const [BEGIN, END] = ["<!-- results of npm run bench -->", "<!-- end of the results -->"];
+/** The rows that README.md shows, with words for those who do not know the cases. */
+const README_ROWS: readonly { name: string; work: string }[] = [
+  { name: "door/10/express", work: "receive webhooks of 10 updates, beside express" },
+  { name: "delivery/200-slots-20-destinations/bullmq", work: "deliver events to 20 backends, beside BullMQ" },
+  {
+    name: "slow-neighbour/50-slots-p99/bullmq",
+    work: "p99 of delivery while three other backends fail, beside BullMQ",
+  },
+];
 
-/** Writes the rows into docs/benchmarks.json, and from it the table and the chart of docs/benchmarks.md. */
+/** Writes the rows into docs/benchmarks.json, and from it the tables of README.md and docs/benchmarks.md and the chart. */
 export function updateDocument(root: string, results: readonly BenchResult[], run: BenchRun): void {
   const file = (extension: string) => join(root, "docs", `benchmarks.${extension}`);
   const stored = existsSync(file("json")) ? JSON.parse(readFileSync(file("json"), "utf8")).cases : [];
@@ -34,16 +42,28 @@ export function updateDocument(root: string, results: readonly BenchResult[], ru
   );
   writeFileSync(file("json"), toJson({ cases }));
   writeFileSync(file("svg"), drawChart(cases));
-  const page = readFileSync(file("md"), "utf8");
-  writeFileSync(file("md"), fillResults(page, cases));
+  replaceResults(file("md"), [...describeRuns(cases), "", resultsTable(cases)]);
+  replaceResults(join(root, "README.md"), [readmeTable(cases)]);
 }
 
-function fillResults(page: string, cases: readonly DatedResult[]): string {
+const [BEGIN, END] = ["<!-- results of npm run bench -->", "<!-- end of the results -->"];
+
+function replaceResults(file: string, lines: readonly string[]): void {
+  const page = readFileSync(file, "utf8");
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error("docs/benchmarks.md has no place for the results");
-  const table = markdownTable(TABLE_HEAD, cases.map(toCells));
-  const parts = [BEGIN, ...describeRuns(cases), "", table, ""];
-  return page.slice(0, begin) + parts.join("\n") + page.slice(end);
+  if (begin < 0 || end < begin) throw new Error(`${file} has no place for the results`);
+  writeFileSync(file, `${page.slice(0, begin)}${[BEGIN, ...lines].join("\n")}\n${page.slice(end)}`);
+}
+
+export const resultsTable = (cases: readonly BenchResult[]): string =>
+  markdownTable(TABLE_HEAD, cases.map(toCells));
+
+export function readmeTable(cases: readonly BenchResult[]): string {
+  const rows = README_ROWS.flatMap(({ name, work }) => {
+    const row = cases.find((result) => result.name === name);
+    return row ? [[work, ...toCells(row).slice(1, 5)]] : [];
+  });
+  return markdownTable(["work", ...TABLE_HEAD.slice(1, 5)], rows);
 }
 
 /** One line per machine, with the days on which its rows were measured. */

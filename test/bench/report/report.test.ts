@@ -1,9 +1,12 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
+import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { CASES } from "../cases/index.ts";
 import type { BenchResult } from "../frame/results.ts";
 import { readOptions } from "../options.ts";
 import { drawChart } from "./chart.ts";
-import { mergeResults } from "./document.ts";
+import { mergeResults, readmeTable, resultsTable } from "./document.ts";
 import { toCells } from "./format.ts";
 import { toJson } from "./json.ts";
 
@@ -45,6 +48,14 @@ t.test("the chart has a bar for each row with a peer", async (t) => {
   const chart = drawChart([RESULT, ALONE, { ...RESULT, ratio: Number.POSITIVE_INFINITY }]);
   t.equal(chart.match(/<rect /g)?.length, 2);
   t.notMatch(chart, /NaN|Infinity/);
+});
+
+t.test("README.md and docs/benchmarks.md show the rows of docs/benchmarks.json", async (t) => {
+  const read = (file: string) => readFileSync(join(packageRoot(), file), "utf8");
+  const { cases } = JSON.parse(read("docs/benchmarks.json")) as { cases: BenchResult[] };
+  t.ok(read("README.md").includes(readmeTable(cases)), "README.md");
+  t.ok(read("docs/benchmarks.md").includes(resultsTable(cases)), "docs/benchmarks.md");
+  t.equal(read("docs/benchmarks.svg"), drawChart(cases), "the chart");
 });
 
 t.test("a run of some cases replaces all their rows and keeps those of the others", async (t) => {
