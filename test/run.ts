@@ -1,6 +1,6 @@
 /** `npm test`: runs every check of the project on private servers; `npm test -- test/http/lists.test.ts` runs single files. */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { ensurePrograms } from "../src/local/install-programs.ts";
 import { startServers } from "../src/local/servers.ts";
@@ -9,6 +9,7 @@ import { type AssertionCount, say, saySlowest, sumCounts } from "./driver/count.
 import { testEnvironment } from "./driver/environment.ts";
 import { makeTemplateDatabase } from "./driver/template-database.ts";
 import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
+import { volatileFolder } from "./fixtures/servers/folders.ts";
 import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
 
 /** More runners than cores, because most files wait more than they compute. */
@@ -28,7 +29,7 @@ async function main(chosen: readonly string[]): Promise<AssertionCount> {
   const checks = chosen.length > 0 ? Promise.resolve([]) : runChecks();
   // All programs are ensured together, so that one message names all missing ones. Single files install their own.
   if (chosen.length === 0) ensurePrograms(TEST_PROGRAMS, process.env.PATH ?? "", say);
-  const folder = mkdtempSync(join(tmpdir(), "herald-test-"));
+  const folder = mkdtempSync(join(volatileFolder(), "herald-test-"));
   chmodSync(folder, 0o711);
   const options = { folder, env: testEnvironment(), durable: false, redisDatabases: 1_000, say };
   const { DATABASE_URL, REDIS_URL, stop } = await startServers(options);
