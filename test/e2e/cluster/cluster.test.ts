@@ -10,22 +10,28 @@ import { until } from "../../fixtures/until.ts";
 
 const METRICS_TOKEN = "a-token-of-the-operator";
 
-t.test("the three processes start, serve, and stop cleanly on SIGTERM", async (t) => {
-  const settings = await testSettings(t, { CRON_MAINTENANCE: "* * * * * *" });
-  const web = await startWeb(t, settings);
-  const dispatcher = startProcess(t, "dispatcher", settings);
-  const scheduler = startProcess(t, "scheduler", settings);
-  t.equal((await web.call("GET", "/readyz")).status, 200);
-  await dispatcher.waitForLine("process.ready");
-  t.match(await scheduler.waitForLine("cron.ran", "maintenance"), { outcome: "ok" });
-  for (const process of [web, dispatcher, scheduler]) {
-    const startedAt = Date.now();
-    t.equal(await process.stop(), 0);
-    t.ok(Date.now() - startedAt < 25_000);
-    t.match(process.lines().at(-1), { event: "process.stopped", clean: true });
-    t.equal(process.stderr(), "");
-  }
-});
+t.test(
+  "the three processes start, serve, and stop cleanly on SIGTERM despite an idle connection",
+  async (t) => {
+    const settings = await testSettings(t, { CRON_MAINTENANCE: "* * * * * *" });
+    const web = await startWeb(t, settings);
+    const dispatcher = startProcess(t, "dispatcher", settings);
+    const scheduler = startProcess(t, "scheduler", settings);
+    const idle = connect(Number(new URL(web.address).port), "127.0.0.1");
+    t.teardown(() => idle.destroy());
+    await once(idle, "connect");
+    t.equal((await web.call("GET", "/readyz")).status, 200);
+    await dispatcher.waitForLine("process.ready");
+    t.match(await scheduler.waitForLine("cron.ran", "maintenance"), { outcome: "ok" });
+    for (const process of [web, dispatcher, scheduler]) {
+      const startedAt = Date.now();
+      t.equal(await process.stop(), 0);
+      t.ok(Date.now() - startedAt < 25_000);
+      t.match(process.lines().at(-1), { event: "process.stopped", clean: true });
+      t.equal(process.stderr(), "");
+    }
+  },
+);
 
 t.test("web forks", async (t) => {
   const port = await freePort();
@@ -74,15 +80,6 @@ t.test("web forks", async (t) => {
     t.equal(await web.stop(), 0);
     for (const pid of forks) t.throws(() => process.kill(pid, 0), { code: "ESRCH" });
   });
-});
-
-t.test("an idle connection does not delay the shutdown", async (t) => {
-  const web = await startWeb(t, await testSettings(t));
-  const socket = connect(Number(new URL(web.address).port), "127.0.0.1");
-  t.teardown(() => socket.destroy());
-  await once(socket, "connect");
-  await web.call("GET", "/healthz");
-  t.equal(await web.stop(), 0);
 });
 
 t.test("a request in progress at SIGTERM is answered", async (t) => {

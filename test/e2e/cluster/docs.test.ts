@@ -14,6 +14,7 @@ import { exampleRequest } from "../../fixtures/docs/example-request.ts";
 import { START_TIMEOUT_MS, startProcess } from "../../fixtures/processes/processes.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { curlProgram } from "../../fixtures/servers/programs.ts";
+import { allocateRedisDatabase, cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
 const root = packageRoot();
@@ -43,10 +44,10 @@ const WORKING_EXAMPLES = [
   "POST /api/embed/sessions",
 ];
 
-/** Stops at the first command that fails; curl fails on a status of 400 and above. npx itself takes a second per call. */
+/** Stops at the first command that fails; curl fails on a status of 400 and above. One process runs all herald commands. */
 const PREAMBLE = `set -euo pipefail
 curl() { command curl --fail-with-body "$@"; }
-npx() { [ "$1" = herald ] && shift && node dist/bin/herald.js "$@"; }
+npx() { [ "$1" = herald ] && shift && node dist/test/fixtures/docs/command-client.js "$@"; }
 `;
 
 /** A block fenced as \`sh fails\` shows a refusal: its last command must fail. */
@@ -60,20 +61,34 @@ interface ShellResult {
   output: string;
 }
 
-async function runPage(blocks: readonly CodeBlock[], cwd: string): Promise<ShellResult> {
+/** A folder like the checkout, and the server of its herald commands. */
+interface Shell {
+  checkout: string;
+  COMMAND_SERVER: string;
+}
+
+async function openShell(t: Test, heraldFolder: string): Promise<Shell> {
+  const checkout = makeCheckout(t, heraldFolder);
+  const commands = startProcess(t, "../test/fixtures/docs/command-server", { CHECKOUT: checkout });
+  const { port } = await commands.waitForLine("listening");
+  return { checkout, COMMAND_SERVER: `http://127.0.0.1:${port}` };
+}
+
+async function runPage(blocks: readonly CodeBlock[], shell: Shell): Promise<ShellResult> {
   const { PATH = "", HOME = "" } = process.env;
-  const env = { PATH, HOME, BOT_PORT: String(await freePort()) };
+  const { checkout: cwd, COMMAND_SERVER } = shell;
+  const env = { PATH, HOME, COMMAND_SERVER, BOT_PORT: String(await freePort()) };
   const script = PREAMBLE + blocks.map(toScript).join("\n");
-  const shell = spawn("bash", ["-c", script], {
+  const bash = spawn("bash", ["-c", script], {
     cwd,
     env,
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
   let output = "";
-  for (const stream of [shell.stdout, shell.stderr]) stream.on("data", (chunk) => (output += chunk));
-  const [status] = await once(shell, "exit");
-  stopGroup(shell.pid as number);
+  for (const stream of [bash.stdout, bash.stderr]) stream.on("data", (chunk) => (output += chunk));
+  const [status] = await once(bash, "exit");
+  stopGroup(bash.pid as number);
   return { status, output };
 }
 
@@ -89,14 +104,34 @@ function stopGroup(pid: number): void {
 t.test("the commands of the documentation", async (t) => {
   curlProgram();
   const folder = makeTempFolder(t);
+  const serverSettings = {
+    DATABASE_URL: await cloneDatabase(t, "template0"),
+    REDIS_URL: await allocateRedisDatabase(),
+  };
   const [PORT, SANDBOX_PORT] = [String(await freePort()), String(await freePort())];
-  const starter = startProcess(t, "start", { PORT, SANDBOX_PORT }, { args: ["--folder", folder] });
+  const startSettings = { PORT, SANDBOX_PORT, ...serverSettings };
+  const starter = startProcess(t, "start", startSettings, { args: ["--folder", folder] });
   await until(
     "the start screen is shown",
     () => starter.stdout().includes("Herald is up."),
     START_TIMEOUT_MS,
   );
-  const checkout = makeCheckout(t, folder);
+
+  t.test("npm start uses the servers from the environment and starts none", async (t) => {
+    t.match(readEnvFile(join(folder, "env")), serverSettings);
+    t.same(readdirSync(folder).sort(), [
+      "dispatcher.pid",
+      "env",
+      "sandbox.pid",
+      "scheduler.pid",
+      "start.pid",
+      "web.pid",
+    ]);
+    const database = await connectRawClient(t, serverSettings.DATABASE_URL);
+    t.match((await database.query("select name from clients")).rows, [{ name: "Demo client" }]);
+  });
+
+  const shell = await openShell(t, folder);
   const { DEMO_API_KEY = "", PUBLIC_URL = "", SANDBOX_URL } = readEnvFile(join(folder, "env"));
   const headers = { "x-svc-api-key": DEMO_API_KEY };
   const getJson = async (path: string) => (await fetch(PUBLIC_URL + path, { headers })).json();
@@ -107,7 +142,7 @@ t.test("the commands of the documentation", async (t) => {
     );
     if (blocks.length === 0) continue;
     t.test(`${page} works when pasted`, async (t) => {
-      const { status, output } = await runPage(blocks, checkout);
+      const { status, output } = await runPage(blocks, shell);
       t.equal(status, 0, output);
       t.match(await getJson("/api/webhooks/config"), {
         webhook_url: `${SANDBOX_URL}/_sandbox/inbox`,
@@ -139,7 +174,11 @@ ${inbound}
 until curl -s "$PUBLIC_URL/api/outbound/messages?limit=1" -H "x-svc-api-key: $DEMO_API_KEY" | grep -q 5511966665555; do sleep 0.1; done
 kill $!
 `;
-    const { status, output } = await runPage([{ language: "sh", info: "", code, line: 1 }], checkout);
+    const { status, output } = await runPage([{ language: "sh", info: "", code, line: 1 }], shell);
     t.equal(status, 0, output);
+  });
+
+  t.test("npm start stops what it has started", async (t) => {
+    t.equal(await starter.stop(), 0);
   });
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { readEnvFile } from "../../../src/local/env-file.ts";
@@ -10,7 +10,6 @@ import { createClient, findClient } from "../../../src/store/tenants/clients.ts"
 import { type RunningProcess, START_TIMEOUT_MS, startProcess } from "../../fixtures/processes/processes.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { curlProgram } from "../../fixtures/servers/programs.ts";
-import { allocateRedisDatabase, cloneDatabase } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
 const PID_FILES = [
@@ -215,32 +214,6 @@ t.test("npm start", async (t) => {
     t.equal(starter.child.exitCode, 1, "it ends when one of its processes ends");
     t.match(starter.stdout(), /web exited \(SIGKILL\); stopping all processes/);
     await untilAllEnded(pids);
-  });
-
-  t.test("npm start uses the servers from the environment and starts none", async (t) => {
-    const serverSettings = {
-      DATABASE_URL: await cloneDatabase(t, "template0"),
-      REDIS_URL: await allocateRedisDatabase(),
-    };
-    const otherFolder = makeTempFolder(t);
-    const starter = startProcess(
-      t,
-      "start",
-      { PORT, SANDBOX_PORT, ...serverSettings },
-      { args: ["--folder", otherFolder] },
-    );
-    await untilUp(starter);
-    t.match(readEnvFile(join(otherFolder, "env")), serverSettings);
-    t.same(readdirSync(otherFolder).sort(), [
-      "dispatcher.pid",
-      "env",
-      "sandbox.pid",
-      "scheduler.pid",
-      "start.pid",
-      "web.pid",
-    ]);
-    t.match((await createClient(openDatabase(t, otherFolder), "theirs")).name, "theirs");
-    t.equal(await starter.stop(), 0);
   });
 
   t.test("npm start does not store wrong settings, and keeps a copy of replaced ones", async (t) => {
