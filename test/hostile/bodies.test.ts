@@ -2,7 +2,7 @@ import t from "tap";
 import { exampleOf } from "../../src/http/openapi/example-of.ts";
 import { bodySchemaOf, type Route } from "../../src/http/route.ts";
 import { SCOPES } from "../../src/schema/enumerations.ts";
-import type { TObject } from "../../src/schema/types.ts";
+import type { TObject, TSchema } from "../../src/schema/types.ts";
 import { type HostileService, startHostileService } from "../fixtures/hostile/service.ts";
 import { hostileTexts } from "../fixtures/hostile/strings.ts";
 import { productRoutes } from "../fixtures/http/api.ts";
@@ -40,14 +40,20 @@ function* hostileParameters(endpoint: Route, params: Record<string, unknown>): G
   }
 }
 
+const TYPES_WITHOUT_TEXT = ["array", "object", "number", "integer", "boolean"];
+
+/** A field that cannot be a text refuses each by its type, so one is enough. */
+const textsFor = ({ type }: TSchema, length: number): string[] =>
+  hostileTexts(length).slice(0, TYPES_WITHOUT_TEXT.includes(type) ? 1 : undefined);
+
 /** Each field in turn has a hostile text, and the body as a whole a hostile shape. */
 function* hostileBodies(endpoint: Route, path: string): Generator<HostileRequest> {
   const schema = bodySchemaOf(endpoint) as TObject | undefined;
   if (endpoint.method === "get" || (endpoint.body && !schema)) return;
   const example = examplesOf(schema, titleOf(endpoint));
   const length = endpoint.scope === "public" ? PUBLIC_TEXT_CHARS : LONG_TEXT_CHARS;
-  for (const field of Object.keys(schema?.properties ?? {}))
-    for (const text of hostileTexts(length))
+  for (const [field, fieldSchema] of Object.entries(schema?.properties ?? {}))
+    for (const text of textsFor(fieldSchema, length))
       yield { path, raw: JSON.stringify({ ...example, [field]: text }) };
   const count = length / 10;
   yield { path, raw: `{${Array.from({ length: count }, (_, index) => `"f${index}":1`).join()}}` };

@@ -52,12 +52,13 @@ t.test("an attack on sign-in does not lock out a user who has signed in before",
     }),
   );
   await until("the queue of checks is full", () => (answers.get(503) ?? 0) > 0);
-  for (const home of [...homes, ...homes]) {
+  const signInInTime = async (home: string) => {
     const startedAt = performance.now();
     t.equal(await signIn(home, user), 200, home);
     const ms = Math.round(performance.now() - startedAt);
     t.ok(ms < MAX_SIGN_IN_MS, `the sign-in from ${home} takes ${ms} ms`);
-  }
+  };
+  for (let round = 0; round < 2; round++) await Promise.all(homes.map(signInInTime));
   end.abort();
   const faults = (await Promise.allSettled(attack)).flatMap((one) =>
     "reason" in one ? [one.reason.name] : [],
