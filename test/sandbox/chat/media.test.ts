@@ -138,7 +138,7 @@ const UPLOADS: Record<string, [parts: UploadParts, outcome: string]> = {
 t.test("files beyond 64 MiB evict the oldest ones", async (t) => {
   const { base } = await startSandbox(t);
   const small = (await upload(base)).body.id;
-  const large = { type: "application/pdf", file: bytes(40 * MB) };
+  const large = { type: "application/pdf", file: bytes(33 * MB) }; // two exceed 64 MiB
   const first = (await upload(base, large)).body.id;
   const second = (await upload(base, large)).body.id;
   t.equal((await callSandbox(`${base}/${small}`, { token })).status, 200);
