@@ -1,6 +1,6 @@
 import t, { type Test } from "tap";
 import { CASES } from "../bench/cases/index.ts";
-import type { Variant } from "../bench/frame/case.ts";
+import type { BenchCase, Variant } from "../bench/frame/case.ts";
 import { startProgram } from "../bench/frame/processes.ts";
 import type { BenchResult } from "../bench/frame/results.ts";
 import { runCases } from "../bench/frame/run-cases.ts";
@@ -8,18 +8,37 @@ import { startReceiver } from "../bench/programs/receiver.ts";
 import { toJson } from "../bench/report/json.ts";
 import { backlogContestant } from "../bench/systems/work-off-backlog.ts";
 
-/** Cases that run at a time: most of a case is the start of its processes. */
-const CONCURRENT_CASES = 3;
+/** Groups that run at a time: most of a case is the start of its processes. */
+const CONCURRENT_GROUPS = 3;
+/** Cases and contestants that start equal processes, and leave no work behind for the next one, share them. */
+const SHARING_CASES = [["intake", "door"], ["delivery", "slow-neighbour"], ["growth"], ["backlog"]];
+
+interface CaseGroup {
+  cases: BenchCase[];
+  sharing: { isShared?: true };
+}
+
+/** The cases that share processes, and each of the others alone. */
+function groupsOfCases(): CaseGroup[] {
+  const groups = SHARING_CASES.map((names) => CASES.filter(({ name }) => names.includes(name)));
+  const others = CASES.filter((benchCase) => !groups.flat().includes(benchCase));
+  return [
+    ...groups.map((cases) => ({ cases, sharing: { isShared: true as const } })),
+    ...others.map((benchCase) => ({ cases: [benchCase], sharing: {} })),
+  ];
+}
 
 /** Runs all cases with a few items; a contestant that loses items or answers wrongly fails its case. */
 async function runAllCases(t: Test): Promise<BenchResult[]> {
-  const options = { rounds: 1, scale: 1, isSmokeTest: true, say: (line: string) => t.comment(line) };
-  const waiting = [...CASES];
+  const say = (line: string) => t.comment(line);
+  const waiting = groupsOfCases();
   const runNext = async (): Promise<BenchResult[]> => {
     const next = waiting.shift();
-    return next ? [...(await runCases([next], options)), ...(await runNext())] : [];
+    if (!next) return [];
+    const options = { rounds: 1, scale: 1, isSmokeTest: true, say, ...next.sharing };
+    return [...(await runCases(next.cases, options)), ...(await runNext())];
   };
-  const runs = await Promise.allSettled(Array.from({ length: CONCURRENT_CASES }, runNext));
+  const runs = await Promise.allSettled(Array.from({ length: CONCURRENT_GROUPS }, runNext));
   return runs.flatMap((run) => {
     if (run.status === "rejected") throw run.reason;
     return run.value;

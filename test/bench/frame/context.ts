@@ -4,6 +4,14 @@ import { type Config, readConfig } from "../../../src/runtime/config/config.ts";
 import { createDatabase, type Database } from "../../../src/store/database/database.ts";
 import { allocateRedisDatabase, cloneDatabase } from "../../fixtures/servers/servers.ts";
 
+/** A process that one contestant uses. It is stopped with the context; when it dies earlier, the run fails. */
+export interface BenchProcess {
+  pid: number;
+  /** Matches of the pattern that the output had to contain. */
+  ready: RegExpExecArray;
+  stop(): Promise<void>;
+}
+
 export interface BenchContext {
   /** Settings of Herald's processes, with DATABASE_URL and REDIS_URL of this variant. Peers read the same. */
   settings: Record<string, string>;
@@ -11,6 +19,8 @@ export interface BenchContext {
   /** For preparation and verification. */
   db: Database;
   isSmokeTest: boolean;
+  /** The processes by their commands, when several variants share the context and start equal processes once. */
+  shared?: Map<string, Promise<BenchProcess>>;
   /** Returns the number of items of a full run multiplied by the scale, or the number of the smoke test. */
   count(full: number, smoke: number): number;
   /** Registers work for the end of the variant; runs in reverse order. */
@@ -29,10 +39,12 @@ export interface RunningContext {
 export interface Scale {
   scale: number;
   isSmokeTest: boolean;
+  /** All variants of the run use one context. Their figures would influence each other: for smoke tests only. */
+  isShared?: true;
 }
 
 /** Creates a database and a Redis database for one variant, so that variants do not influence each other. */
-export async function openContext({ scale, isSmokeTest }: Scale): Promise<RunningContext> {
+export async function openContext({ scale, isSmokeTest, isShared }: Scale): Promise<RunningContext> {
   const teardowns: (() => unknown)[] = [];
   const teardown = (work: () => unknown) => void teardowns.push(work);
   let fail = (_: Error) => {};
@@ -50,7 +62,8 @@ export async function openContext({ scale, isSmokeTest }: Scale): Promise<Runnin
   const close = async () => {
     for (const work of teardowns.reverse()) await work();
   };
-  return { context: { settings, config, db, isSmokeTest, count, teardown, fail }, failed, close };
+  const context = { settings, config, db, isSmokeTest, count, teardown, fail };
+  return { context: isShared ? { ...context, shared: new Map() } : context, failed, close };
 }
 
 async function clearRedis(url: string): Promise<void> {

@@ -5,15 +5,7 @@ import type { Readable } from "node:stream";
 import { processCommand } from "../../../src/local/process-commands.ts";
 import { withTimeout } from "../../../src/runtime/async/with-timeout.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
-import type { BenchContext } from "./context.ts";
-
-/** A process that one contestant uses. It is stopped with the context; when it dies earlier, the run fails. */
-export interface BenchProcess {
-  pid: number;
-  /** Matches of the pattern that the output had to contain. */
-  ready: RegExpExecArray;
-  stop(): Promise<void>;
-}
+import type { BenchContext, BenchProcess } from "./context.ts";
 
 /** Stopping takes longer only if the process hangs. */
 const STOP_TIMEOUT_MS = 40_000;
@@ -51,9 +43,25 @@ export async function startProgram(context: BenchContext, file: string, env: Rec
   return { ...program, origin: `http://127.0.0.1:${program.ready[1]}` };
 }
 
-async function startProcess(
+type Command = readonly [string, ...string[]];
+
+/** Starts the process, unless variants that share the context have started an equal one. */
+function startProcess(
   context: BenchContext,
-  [program, ...args]: readonly [string, ...string[]],
+  command: Command,
+  ready: RegExp,
+  env: Record<string, string>,
+): Promise<BenchProcess> {
+  const { shared = new Map<string, Promise<BenchProcess>>() } = context;
+  const key = JSON.stringify([command, env]);
+  const process = shared.get(key) ?? startOwnProcess(context, command, ready, env);
+  shared.set(key, process);
+  return process;
+}
+
+async function startOwnProcess(
+  context: BenchContext,
+  [program, ...args]: Command,
   ready: RegExp,
   env: Record<string, string>,
 ): Promise<BenchProcess> {
