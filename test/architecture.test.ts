@@ -90,7 +90,6 @@ const HOMES: Record<string, readonly string[]> = {
   "reflect-metadata": ["bin"],
   "swagger-ui-dist": ["src/resources/docs"],
   tsyringe: ["src/composition", "bin"],
-  ulid: ["src/runtime"],
   undici: ["src/delivery", "src/platforms", "src/runtime/http"],
 };
 

@@ -1,42 +1,20 @@
-import { hash, randomFillSync, randomUUID } from "node:crypto";
-import { decodeTime, encodeTime, monotonicFactory } from "ulid";
+import { hash, randomUUID } from "node:crypto";
+import { createUlids, decodeTime, encodeTime } from "./ulid.ts";
 
 /** Prefixes of the kinds of ids. Client and ad account ids are UUIDs instead. */
 const ID_PREFIXES = ["ch", "msg", "evt", "es", "key", "usr", "req", "wrk", "aud", "con", "ses"] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
-/** Draws random fractions from a block of bytes: a system call per digit would dominate the cost of an id. */
-function randomFractions(): () => number {
-  const block = new Uint32Array(256);
-  let used = block.length;
-  return () => {
-    if (used === block.length) {
-      randomFillSync(block);
-      used = 0;
-    }
-    return (block[used++] as number) / 2 ** 32;
-  };
-}
-
-const nextUlid = monotonicFactory(randomFractions());
+const nextUlid = createUlids();
 
 /** A new id, e.g. `msg_01jc…`: 26 characters that sort by time, also within one millisecond of one process. */
-export const newId = (prefix: IdPrefix): string => `${prefix}_${nextUlid().toLowerCase()}`;
-
-const TIME_DIGITS = 10;
+export const newId = (prefix: IdPrefix): string => `${prefix}_${nextUlid()}`;
 
 /** Sorts before every id made at this time or later, and after every earlier one. */
-export const firstIdAt = (prefix: IdPrefix, time: number): string =>
-  `${prefix}_${encodeTime(time, TIME_DIGITS).toLowerCase()}`;
+export const firstIdAt = (prefix: IdPrefix, time: number): string => `${prefix}_${encodeTime(time)}`;
 
 /** Returns the creation time (milliseconds) of an id, or the time of a bound made by firstIdAt. */
-export const timeOfId = (id: string): number =>
-  decodeTime(
-    id
-      .slice(id.indexOf("_") + 1)
-      .padEnd(26, "0")
-      .toUpperCase(),
-  );
+export const timeOfId = (id: string): number => decodeTime(id.slice(id.indexOf("_") + 1));
 
 /** The part after the prefix: 26 digits and lower-case letters without i, l, o and u. */
 const UNPREFIXED_ID = /^[0-9a-hjkmnp-tv-z]{26}$/;
