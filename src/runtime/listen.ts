@@ -45,7 +45,8 @@ export function trackConnections(server: Server): Connections {
     const { socket } = request;
     if (closing) response.setHeader("Connection", "close");
     openRequests.get(socket)?.add(request);
-    response.once("close", () => {
+    // "close" is emitted once; `once` would make a wrapper for each request.
+    response.on("close", () => {
       openRequests.get(socket)?.delete(request);
       closeIfIdle(socket);
     });

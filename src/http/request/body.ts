@@ -35,7 +35,7 @@ export interface IncomingBody {
    * Reads the whole body. Throws a 413 as soon as it exceeds `limit` bytes, and a 503 when the memory for bodies is used
    * up. Its bytes count until `release`.
    */
-  read(): Promise<Buffer>;
+  read(): Promise<Buffer> | Buffer;
   release(): void;
   /** Streams the body with backpressure, under the same limit. */
   stream(): IncomingFile;
@@ -59,19 +59,35 @@ export function incomingBody(request: IncomingMessage, rules: BodyRules): Incomi
     consumed ??= consume(request, rules, onChunk);
     return consumed;
   };
+  const hold = (bytes: number): void => {
+    if (!memory.add(bytes, isPublic)) throw overloaded();
+    heldBytes += bytes;
+  };
+  /** Most small bodies arrive with their headers: listeners and a timer would cost more than reading them. */
+  const hasArrived = () =>
+    !chunked && !pace && !consumed && !request.destroyed && request.readableLength === Number(declared);
+  const readArrived = (): Buffer => {
+    hold(request.readableLength);
+    consumed = Promise.resolve();
+    const body = request.read() as Buffer;
+    request.resume(); // emits "end"
+    return body;
+  };
+  const readArriving = async (): Promise<Buffer> => {
+    const collector = createChunkCollector(chunked ? undefined : Number(declared));
+    await readChunks((chunk) => {
+      hold(chunk.length);
+      const delay = pace?.delayAfter(chunk.length) ?? 0;
+      collector.add(chunk);
+      if (delay > 0) pauseFor(request, delay);
+    });
+    return collector.body();
+  };
   return {
-    async read() {
+    read() {
       if (isEmpty) return Buffer.alloc(0);
       assertNotCompressed(request);
-      const collector = createChunkCollector(chunked ? undefined : Number(declared));
-      await readChunks((chunk) => {
-        if (!memory.add(chunk.length, isPublic)) throw overloaded();
-        heldBytes += chunk.length;
-        const delay = pace?.delayAfter(chunk.length) ?? 0;
-        collector.add(chunk);
-        if (delay > 0) pauseFor(request, delay);
-      });
-      return collector.body();
+      return hasArrived() ? readArrived() : readArriving();
     },
     release() {
       memory.remove(heldBytes, isPublic);
