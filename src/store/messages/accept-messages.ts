@@ -1,5 +1,7 @@
 import { MAX_BLOCKING_RETRY_MS, SEND_TTL_MS } from "../../runtime/deadlines.ts";
+import { textArray, uuidArray } from "../database/binary-arrays.ts";
 import { type Queryable, sql } from "../database/database.ts";
+import { lockAliveClients } from "../tenants/client-locks.ts";
 import { IDEMPOTENCY_KEY_TTL_MS } from "../tenants/idempotency-keys.ts";
 import { isBlockingLaterSends } from "./send-order.ts";
 
@@ -29,29 +31,26 @@ export interface NewMessage {
 const ACCEPT = sql(`
   with input as (
     select *
-    from json_to_recordset($1) as i (
-      client_id uuid,
-      id text,
-      channel_id text,
-      recipient text,
-      recipient_kind text,
-      type text,
-      content text,
-      options text,
-      external_ref text,
-      request_id text,
-      key_id uuid,
-      fingerprint uuid,
-      reply_sealed text
+    from unnest(
+      $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+      $10::text[], $11::uuid[], $12::uuid[], $13::text[]
+    ) as i (
+      client_id,
+      id,
+      channel_id,
+      recipient,
+      recipient_kind,
+      type,
+      content,
+      options,
+      external_ref,
+      request_id,
+      key_id,
+      fingerprint,
+      reply_sealed
     )
   ),
-  alive as (
-    select id
-    from clients
-    where id in (select client_id from input)
-    order by id
-    for key share skip locked
-  ),
+  ${lockAliveClients("select client_id from input")},
   sendable as materialized (
     select i.*, c.platform
     from input i
@@ -67,14 +66,14 @@ const ACCEPT = sql(`
     order by key_id
     on conflict (id) do update
     set fingerprint = excluded.fingerprint, reply_sealed = excluded.reply_sealed, created_at = now()
-    where k.created_at < now() - $3 * interval '1 millisecond'
+    where k.created_at < now() - $15 * interval '1 millisecond'
     returning id
   ),
   accepted as materialized (
-    select s.*
-    from sendable s
-    left join fresh f on f.id = s.key_id
-    where s.key_id is null or f.id is not null
+    select *
+    from sendable
+    where key_id is null
+    or key_id in (select id from fresh) -- hashed; the planner would join with a nested loop
   ),
   recorded as (
     insert into messages (
@@ -92,7 +91,7 @@ const ACCEPT = sql(`
         from sends earlier
         where earlier.channel_id = a.channel_id
         and earlier.recipient = a.recipient
-        and ${isBlockingLaterSends("earlier", "$5")}
+        and ${isBlockingLaterSends("earlier", "$17")}
       ) as is_behind
     from accepted a
   ),
@@ -104,9 +103,9 @@ const ACCEPT = sql(`
       channel_id,
       recipient,
       case when is_behind then 'behind' else 'waiting' end,
-      now() + $4 * interval '1 millisecond',
-      case when $2::text is not null and not is_behind then now() end,
-      $2
+      now() + $16 * interval '1 millisecond',
+      case when $14::text is not null and not is_behind then now() end,
+      $14
     from placed
     order by id
     returning id, state
@@ -123,8 +122,21 @@ export async function acceptMessages(
   messages: readonly NewMessage[],
   epoch: string | null,
 ): Promise<Map<string, boolean>> {
+  const column = <Name extends keyof NewMessage>(name: Name) => messages.map((message) => message[name]);
   const values = [
-    JSON.stringify(messages),
+    uuidArray(column("client_id")),
+    textArray(column("id")),
+    textArray(column("channel_id")),
+    textArray(column("recipient")),
+    textArray(column("recipient_kind")),
+    textArray(column("type")),
+    textArray(column("content")),
+    textArray(column("options")),
+    textArray(column("external_ref")),
+    textArray(column("request_id")),
+    uuidArray(column("key_id")),
+    uuidArray(column("fingerprint")),
+    textArray(column("reply_sealed")),
     epoch,
     IDEMPOTENCY_KEY_TTL_MS,
     SEND_TTL_MS,
