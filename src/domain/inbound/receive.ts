@@ -1,6 +1,6 @@
 import type { Reading } from "../../platforms/webhooks/reading.ts";
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
-import type { Database } from "../../store/database/database.ts";
+import { type Database, limitLockWaits } from "../../store/database/database.ts";
 import { ClientsBeingDeleted } from "../../store/tenants/client-locks.ts";
 import { recordUnblockedEvents } from "../events/record-events.ts";
 import { recordAndDisconnect } from "./disconnects.ts";
@@ -17,6 +17,8 @@ export type Updates = readonly (Reading | undefined)[];
 export interface ReceiveParts {
   db: Database;
   notifier: QueueNotifier;
+  /** Milliseconds that each statement waits for a lock; then an error is thrown that isLockTimeout recognises. */
+  lockTimeoutMs?: number;
 }
 
 /**
@@ -35,10 +37,13 @@ export async function receiveWebhooks(
   const drafts = webhooks.flatMap((updates, webhook) =>
     toDrafts({ updates, webhook, result: results[webhook] as ReceiveResult }, ownersOf),
   );
-  const blockedClients = await recordDrafts(parts, drafts, results);
+  const blockedClients = await recordDrafts(withLockTimeout(parts), drafts, results);
   const errors = errorsByWebhook(drafts, blockedClients);
   return results.map((result, webhook) => errors.get(webhook) ?? result);
 }
+
+const withLockTimeout = ({ lockTimeoutMs, ...parts }: ReceiveParts): ReceiveParts =>
+  lockTimeoutMs === undefined ? parts : { ...parts, db: limitLockWaits(parts.db, lockTimeoutMs) };
 
 interface Webhook {
   updates: Updates;

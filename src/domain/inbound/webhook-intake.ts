@@ -1,8 +1,9 @@
 import { createBatcher } from "../../runtime/async/batcher.ts";
 import { withTimeout } from "../../runtime/async/with-timeout.ts";
 import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
-import { DatabaseUnavailable } from "../../store/database/faults.ts";
+import { DatabaseUnavailable, isLockTimeout } from "../../store/database/faults.ts";
 import { ClientsBeingDeleted } from "../../store/tenants/client-locks.ts";
+import { createContendedGroups } from "./contended-groups.ts";
 import { type ReceiveParts, receiveWebhooks, type Updates } from "./receive.ts";
 import type { ReceiveResult } from "./receive-results.ts";
 
@@ -28,29 +29,45 @@ const MAX_GROUP_WEIGHT = 300_000;
 /** An update costs as much as this many bytes of its body, besides its own bytes. */
 const UPDATE_WEIGHT = 400;
 
+/**
+ * A shared group waits this long for a locked row; then it is divided. Other statements lock rows for a few
+ * milliseconds.
+ */
+const GROUP_LOCK_TIMEOUT_MS = 100;
+
 const weightOf = ({ updates, bytes }: IncomingWebhook): number => updates.length * UPDATE_WEIGHT + bytes;
 
 /**
  * Records concurrent webhooks with shared statements: the commits of the database are the bottleneck. A webhook is
  * pending until its group starts, running until the group's last statement ends, then recorded or failed; the batcher
- * moves it. A failed group is repeated in parts, so that one webhook cannot fail the others.
+ * moves it. A failed group is repeated in parts, so that one webhook cannot fail the others, nor delay them for long
+ * when it needs a row that is locked.
  */
 export function createWebhookIntake(
   parts: ReceiveParts,
   timeoutMs: number = REQUEST_DATABASE_TIMEOUT_MS,
 ): WebhookIntake {
-  const lane = (maxItems: number, maxRunningBatches: number) =>
-    createBatcher<IncomingWebhook, ReceiveResult>({
-      maxItems,
-      maxWeight: MAX_GROUP_WEIGHT,
-      weightOf,
-      maxRunningBatches,
-      // After a lost connection every part would wait for the database again.
-      shouldIsolate: (error) => !(error instanceof DatabaseUnavailable),
-      run: (webhooks) => receiveGroup(parts, webhooks),
-    });
-  const shared = lane(MAX_GROUP_WEBHOOKS, MAX_CONCURRENT_GROUPS);
-  const heavy = lane(1, MAX_CONCURRENT_HEAVY);
+  const receiveUnlocked: RunGroup = (webhooks) =>
+    receiveGroup({ ...parts, lockTimeoutMs: GROUP_LOCK_TIMEOUT_MS }, webhooks);
+  const contended = createContendedGroups<IncomingWebhook>({ run: receiveUnlocked, timeoutMs });
+  const shared = createBatcher<IncomingWebhook, ReceiveResult>({
+    maxItems: MAX_GROUP_WEBHOOKS,
+    maxWeight: MAX_GROUP_WEIGHT,
+    weightOf,
+    maxRunningBatches: MAX_CONCURRENT_GROUPS,
+    // After a lost connection every part would wait for the database again.
+    shouldIsolate: (error) => !(error instanceof DatabaseUnavailable),
+    run: (webhooks) =>
+      receiveUnlocked(webhooks).catch((error: unknown) => {
+        if (isLockTimeout(error)) return contended.receive(webhooks);
+        throw error;
+      }),
+  });
+  const heavy = createBatcher<IncomingWebhook, ReceiveResult>({
+    maxItems: 1,
+    maxRunningBatches: MAX_CONCURRENT_HEAVY,
+    run: (webhooks) => receiveGroup(parts, webhooks),
+  });
   return {
     async receive(webhook) {
       if (hasOwnTransaction(webhook)) return (await receiveGroup(parts, [webhook]))(webhook);
@@ -70,6 +87,8 @@ export function createWebhookIntake(
  */
 const hasOwnTransaction = ({ updates }: IncomingWebhook): boolean =>
   updates.some((reading) => reading !== undefined && (reading.endsConnection || reading.watermark));
+
+type RunGroup = (webhooks: readonly IncomingWebhook[]) => ReturnType<typeof receiveGroup>;
 
 async function receiveGroup(parts: ReceiveParts, webhooks: readonly IncomingWebhook[]) {
   const results = await receiveWebhooks(

@@ -22,7 +22,17 @@ export interface Queryable {
   query<Row extends object>(statement: Statement | string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
+interface QueryOptions {
+  /** Milliseconds that the statement waits for each lock; then it throws an error that isLockTimeout recognises. */
+  lockTimeoutMs?: number;
+}
+
 export interface Database extends Queryable {
+  query<Row extends object>(
+    statement: Statement | string,
+    values?: readonly unknown[],
+    options?: QueryOptions,
+  ): Promise<Row[]>;
   /**
    * Commits all or nothing. An error thrown by `work` rolls back and is rethrown. After a deadlock or a
    * partition conflict `work` runs again.
@@ -95,29 +105,37 @@ export function createDatabase(
     }
   }
 
+  const runTransaction = <T>(begin: string, work: (tx: Queryable) => Promise<T>): Promise<T> =>
+    withRetries(async (run) => {
+      await run(begin);
+      try {
+        const result = await work({
+          query: async <Row extends object>(statement: Statement | string, values?: readonly unknown[]) =>
+            (await run<Row>(statement, { values })).rows,
+        });
+        const { command } = await run("commit", { isFinal: true });
+        // Postgres responds with ROLLBACK when a statement failed and `work` ignored its error.
+        if (command !== "COMMIT")
+          throw new Error("the transaction was rolled back: a statement in it had failed");
+        return result;
+      } catch (error) {
+        if (!(error instanceof DatabaseUnavailable)) await run("rollback");
+        throw error;
+      }
+    });
+
   return {
-    query: async <Row extends object>(statement: Statement | string, values?: readonly unknown[]) => {
+    async query<Row extends object>(
+      statement: Statement | string,
+      values?: readonly unknown[],
+      { lockTimeoutMs }: QueryOptions = {},
+    ) {
+      if (lockTimeoutMs !== undefined)
+        return runTransaction(beginWithLockTimeout(lockTimeoutMs), (tx) => tx.query<Row>(statement, values));
       const result = await withRetries((run) => run<Row>(statement, { values, isFinal: true }));
       return result.rows;
     },
-    transaction: (work) =>
-      withRetries(async (run) => {
-        await run("begin");
-        try {
-          const result = await work({
-            query: async <Row extends object>(statement: Statement | string, values?: readonly unknown[]) =>
-              (await run<Row>(statement, { values })).rows,
-          });
-          const { command } = await run("commit", { isFinal: true });
-          // Postgres responds with ROLLBACK when a statement failed and `work` ignored its error.
-          if (command !== "COMMIT")
-            throw new Error("the transaction was rolled back: a statement in it had failed");
-          return result;
-        } catch (error) {
-          if (!(error instanceof DatabaseUnavailable)) await run("rollback");
-          throw error;
-        }
-      }),
+    transaction: (work) => runTransaction("begin", work),
     async ping(timeoutMs) {
       const answer = withClient((run) => run("select 1"));
       await withTimeout(timeoutMs, answer, () => {
@@ -130,6 +148,15 @@ export function createDatabase(
     },
   };
 }
+
+/** Ends with the transaction: a setting of the session would reach other users of a pooler's connection. */
+const beginWithLockTimeout = (ms: number): string => `begin; set local lock_timeout = ${ms}`;
+
+/** A database whose statements outside of transactions wait for each lock no longer than this. */
+export const limitLockWaits = (db: Database, lockTimeoutMs: number): Database => ({
+  ...db,
+  query: (statement, values) => db.query(statement, values, { lockTimeoutMs }),
+});
 
 interface RunOptions {
   values?: readonly unknown[] | undefined;

@@ -64,6 +64,9 @@ const toPostgresError = (error: unknown): PostgresError => (error ?? {}) as Post
 /** True when Postgres rolled this transaction back to resolve a deadlock: it can be retried. */
 export const isDeadlock = (error: unknown): boolean => toPostgresError(error).code === "40P01";
 
+/** True when a statement gave up waiting for a lock: it changed nothing. */
+export const isLockTimeout = (error: unknown): boolean => toPostgresError(error).code === "55P03";
+
 /**
  * True when a row went to the default partition while its own partition was being attached: a retry succeeds.
  */

@@ -42,13 +42,13 @@ function watchDatabase(real: Database) {
     release: () => open(),
     db: {
       ...real,
-      async query<Row extends object>(...[statement, values = []]: Parameters<Database["query"]>) {
+      async query<Row extends object>(...[statement, values = [], options]: Parameters<Database["query"]>) {
         watched.statements++;
         if (values.some((value) => String(value).includes(watched.rejectedText)))
           throw new Error("rejected by the test");
         if (watched.heldText === "" || values.some((value) => String(value).includes(watched.heldText)))
           await gate;
-        return real.query<Row>(statement, values);
+        return real.query<Row>(statement, values, options);
       },
     } satisfies Database,
   };
