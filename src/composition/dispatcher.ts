@@ -54,7 +54,7 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
       streams,
       lanes: [...events.lanes, messages.lane],
       inFlight: [events.deliveries, messages.sends],
-      backgroundWorkers: [hold, ...events.backgroundWorkers, messages.sweeper],
+      backgroundWorkers: [hold, ...events.backgroundWorkers, ...messages.backgroundWorkers],
       hold,
       log,
       connect: () => createReaderClient(config),

@@ -6,17 +6,23 @@ import {
 } from "../../workers/dispatcher/concurrency-limiter.ts";
 import { SEND_LANES, type SendLane } from "../../workers/dispatcher/lanes.ts";
 import { createInFlightSends, type InFlightSends } from "../../workers/dispatcher/sending/in-flight.ts";
+import {
+  createPlatformAvailability,
+  type PlatformAvailability,
+} from "../../workers/dispatcher/sending/platform-availability.ts";
 import { createAbandonedSendRecorder, createSendRecorder } from "../../workers/dispatcher/sending/record.ts";
 import { createMessageSender } from "../../workers/dispatcher/sending/send-message.ts";
 import { sweepSends } from "../../workers/dispatcher/sending/sweeper.ts";
 import { withoutPlatformIds, writeSends } from "../../workers/dispatcher/sending/write-sends.ts";
 import type { LaneParts } from "../../workers/dispatcher/stream-consumer.ts";
+import { type ChannelQueues, createChannelQueues } from "../queue/channel-queues.ts";
+import type { QueueHold } from "../queue/queue-hold.ts";
 import type { QueueNotifier } from "../queue/queue-notifier.ts";
-import { createSendRateLimiter } from "../queue/send-rate.ts";
 import type { Entry, Streams } from "../queue/streams.ts";
 import { repeat } from "../runtime/async/repeat.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { Worker } from "../runtime/supervise.ts";
+import { withOpenedSecrets } from "../security/opened-secrets.ts";
 import type { SendRef } from "../store/messages/claim-sends.ts";
 import {
   CONFIG,
@@ -38,30 +44,40 @@ interface SendingParts {
   streams: Streams;
   /** The notifier for events. */
   notifier: QueueNotifier;
+  hold: QueueHold;
 }
 
-/** Creates the parts that send messages to the platforms: slots, lane and sweeper. */
+interface Pacing {
+  limiter: ConcurrencyLimiter<SendLane>;
+  queues: ChannelQueues;
+  availability: PlatformAvailability;
+}
+
+/** Creates the parts that send messages to the platforms: slots, lane, sweeper and check of the queues. */
 export function createMessageSending(c: DependencyContainer, parts: SendingParts) {
   const slots = resolve(c, CONFIG).DISPATCHER_CONCURRENCY;
   const limiter = createConcurrencyLimiter({ slots, lanes: SEND_LANES });
-  const sends = createSends(c, parts, limiter);
-  return { sends, limiter, lane: laneOf(sends), sweeper: createSweeper(c, parts) };
+  const [partitions, perSecond] = [resolve(c, PARTITIONS), resolve(c, CONFIG).CHANNEL_RATE_PER_SECOND];
+  const queues = createChannelQueues(resolve(c, REDIS), { partitions, perSecond });
+  const pacing = { limiter, queues, availability: createPlatformAvailability(resolve(c, LOG)) };
+  const sends = createSends(c, parts, pacing);
+  const backgroundWorkers = [createSweeper(c, parts, pacing), createQueueCheck(c, sends)];
+  return { sends, limiter, lane: laneOf(sends), backgroundWorkers };
 }
 
 function createSends(
   c: DependencyContainer,
-  { worker, aliveForMs, streams, notifier }: SendingParts,
-  limiter: ConcurrencyLimiter<SendLane>,
+  { worker, aliveForMs, streams, notifier, hold }: SendingParts,
+  pacing: Pacing,
 ): InFlightSends {
-  const [config, db, log] = [resolve(c, CONFIG), resolve(c, DATABASE), resolve(c, LOG)];
-  const [partitions, perSecond] = [resolve(c, PARTITIONS), config.CHANNEL_RATE_PER_SECOND];
+  const [db, log] = [resolve(c, DATABASE), resolve(c, LOG)];
   return createInFlightSends({
     worker,
     db,
     log,
     isAlive: () => aliveForMs() > 0,
-    limiter,
-    rateLimiter: createSendRateLimiter(resolve(c, REDIS), { partitions, perSecond }),
+    ...pacing,
+    hold,
     batchWriter: createBatchWriter({
       what: "message",
       write: (outcomes) => writeSends({ db, notifier, streams }, outcomes),
@@ -73,7 +89,7 @@ function createSends(
       db,
       log,
       platforms: resolve(c, PLATFORMS),
-      secretBox: resolve(c, SECRET_BOX),
+      secretBox: withOpenedSecrets(resolve(c, SECRET_BOX)),
       unknownTimeoutMs: unknownTimeoutMs(c),
     }),
     record: createSendRecorder(log, resolve(c, METRICS)),
@@ -93,7 +109,14 @@ const laneOf = (sends: InFlightSends): LaneParts => ({
 /** Entries of messages contain the channel id. */
 const isSend = (entry: Entry): entry is Entry & SendRef => entry.channelId !== undefined;
 
-function createSweeper(c: DependencyContainer, { aliveForMs, streams, notifier }: SendingParts): Worker {
+const createQueueCheck = (c: DependencyContainer, { checkQueues }: InFlightSends): Worker =>
+  repeat({ name: "send_queue_check", intervalMs: 1 * SECOND, work: checkQueues, log: resolve(c, LOG) });
+
+function createSweeper(
+  c: DependencyContainer,
+  { aliveForMs, streams, notifier }: SendingParts,
+  { queues, availability }: Pacing,
+): Worker {
   const [db, log] = [resolve(c, DATABASE), resolve(c, LOG)];
   const onAbandoned = createAbandonedSendRecorder(log, resolve(c, METRICS));
   const parts = {
@@ -104,6 +127,8 @@ function createSweeper(c: DependencyContainer, { aliveForMs, streams, notifier }
     aliveForMs,
     unknownTimeoutMs: unknownTimeoutMs(c),
     onAbandoned,
+    queues,
+    availability,
   };
   return repeat({ name: "send_sweep", intervalMs: 1 * SECOND, work: () => sweepSends(parts), log });
 }

@@ -1,3 +1,4 @@
+import { evalByPartition } from "./eval-by-partition.ts";
 import type { RedisClient } from "./redis.ts";
 import { type EventLane, partitionOf, streamKey } from "./streams.ts";
 
@@ -70,29 +71,19 @@ export function createParking(
   const idsKey = (lane: EventLane, clientId: string) =>
     `${clientsKey(lane, partitionOf(clientId, partitions))}:${clientId}`;
 
-  /** Runs the script once for each partition, because a script may not use the keys of several. */
-  function evalByPartition<C extends { clientId: string }>(
+  /** Runs a script on the set of clients and the parked ids of these clients. */
+  const evalForClients = <C extends { clientId: string }>(
     lane: EventLane,
     clients: readonly C[],
     run: { script: string; argsOf(clients: readonly C[]): (string | number)[] },
-  ): Promise<{ clients: C[]; answer: unknown }[]> {
-    const groups = new Map<number, C[]>();
-    for (const client of clients) {
-      const partition = partitionOf(client.clientId, partitions);
-      const group = groups.get(partition);
-      if (group) group.push(client);
-      else groups.set(partition, [client]);
-    }
-    return Promise.all(
-      [...groups].map(async ([partition, group]) => {
-        const keys = [clientsKey(lane, partition), ...group.map(({ clientId }) => idsKey(lane, clientId))];
-        return {
-          clients: group,
-          answer: await redis.eval(run.script, keys.length, ...keys, ...run.argsOf(group)),
-        };
-      }),
-    );
-  }
+  ) =>
+    evalByPartition({ redis, partitions }, clients, {
+      ...run,
+      keysOf: (partition, group) => [
+        clientsKey(lane, partition),
+        ...group.map(({ clientId }) => idsKey(lane, clientId)),
+      ],
+    });
 
   const clientsOf = (lane: EventLane, partition: number): Promise<string[]> =>
     redis.smembers(clientsKey(lane, partition));
@@ -101,7 +92,7 @@ export function createParking(
   return {
     /** Returns the ids that did not fit. */
     async park(lane: EventLane, parked: readonly ClientIds[]): Promise<string[]> {
-      const answers = await evalByPartition(lane, parked, {
+      const answers = await evalForClients(lane, parked, {
         script: PARK,
         argsOf: (clients) => [
           maxPerClient,
@@ -113,12 +104,12 @@ export function createParking(
     },
     /** Takes out the oldest ids, at most `count` of each client. */
     async pop(lane: EventLane, wanted: readonly { clientId: string; count: number }[]): Promise<ClientIds[]> {
-      const answers = await evalByPartition(lane, wanted, {
+      const answers = await evalForClients(lane, wanted, {
         script: POP,
         argsOf: (clients) => clients.flatMap(({ clientId, count }) => [clientId, count]),
       });
-      return answers.flatMap(({ clients, answer }) =>
-        clients.map(({ clientId }, index) => ({ clientId, ids: (answer as string[][])[index] ?? [] })),
+      return answers.flatMap(({ items, answer }) =>
+        items.map(({ clientId }, index) => ({ clientId, ids: (answer as string[][])[index] ?? [] })),
       );
     },
     /** Clients with parked deliveries. */

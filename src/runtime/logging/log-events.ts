@@ -80,6 +80,9 @@ export const LOG_EVENTS = {
     "The breakers and parked deliveries of other dispatchers could not be read; it is retried",
   "peer_check.recovered": "The breakers and parked deliveries of other dispatchers are read again",
   "platform.called": "One line per call to a platform; the path has no query",
+  "platform.recovered": "The platform answers again; its messages are sent",
+  "platform.unreachable":
+    "No connection to the platform is possible; its messages wait, and one at a time tries it again",
   "postgres.close_timed_out": "Postgres connections were still in use when the process stopped",
   "postgres.connection_lost": "An idle connection to Postgres broke; the pool replaces it",
   "process.blocked":
@@ -100,6 +103,9 @@ export const LOG_EVENTS = {
   "sandbox.request_failed": "The sandbox failed on a request: a defect of the sandbox",
   "send_claims.failed": "Messages cannot be claimed in Postgres; the dispatcher retries",
   "send_claims.recovered": "Messages are claimed again",
+  "send_queue_check.failed":
+    "The queues of sends that other dispatchers have filled could not be read; it is retried",
+  "send_queue_check.recovered": "The queues of sends are read again",
   "send_sweep.failed": "The sweep of messages failed; it is retried every second",
   "send_sweep.recovered": "The sweep of messages succeeds again",
   "session.last_used_update_failed":

@@ -51,11 +51,18 @@ const FAIL_EXPIRED = sql(
   ),
 );
 
-/** Due sends and those behind them; each statement uses its own index. */
-const FAIL_DISCONNECTED = [
-  "s.state = 'waiting' and s.enqueued_at is null and s.next_attempt_at <= now()",
-  "s.state = 'behind'",
-].map((condition) => sql(failStatement(`${condition} and c.status = 'disconnected'`, "$1")));
+const FAIL_DUE_DISCONNECTED = sql(
+  failStatement(
+    `s.channel_id = any($2)
+    and s.state = 'waiting'
+    and s.enqueued_at is null
+    and s.next_attempt_at <= now()
+    and c.status = 'disconnected'`,
+    "$1",
+  ),
+);
+
+const FAIL_BEHIND_DISCONNECTED = sql(failStatement("s.state = 'behind' and c.status = 'disconnected'", "$1"));
 
 const FAIL_QUARANTINED = sql(failStatement(`s.state = 'waiting' and s.${IS_QUARANTINED}`, "$1"));
 
@@ -69,12 +76,14 @@ export const failExpired = (
   { expired, unconnected }: { expired: string; unconnected: string },
 ): Promise<SettledSend[]> => tx.query<SettledSend>(FAIL_EXPIRED, [expired, unconnected]);
 
-/** Fails sends whose channel was disconnected. */
-export async function failDisconnected(tx: Queryable, error: string): Promise<SettledSend[]> {
-  const failed: SettledSend[] = [];
-  for (const statement of FAIL_DISCONNECTED)
-    failed.push(...(await tx.query<SettledSend>(statement, [error])));
-  return failed;
+/** Fails sends whose channel was disconnected: due ones of these channels, and those behind another. */
+export async function failDisconnected(
+  tx: Queryable,
+  { error, channelIds }: { error: string; channelIds: readonly string[] },
+): Promise<SettledSend[]> {
+  const due =
+    channelIds.length > 0 ? await tx.query<SettledSend>(FAIL_DUE_DISCONNECTED, [error, channelIds]) : [];
+  return [...due, ...(await tx.query<SettledSend>(FAIL_BEHIND_DISCONNECTED, [error]))];
 }
 
 /** Fails sends whose dispatchers died before they sent anything. */

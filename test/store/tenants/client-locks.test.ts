@@ -139,6 +139,8 @@ t.test("the sweep of sends settles and recovers those of other clients only", as
     sweepSends({
       ...{ db: context.db, streams, log: captureLog().log, aliveForMs: () => MINUTE },
       ...{ unknownTimeoutMs: MINUTE, onAbandoned: () => {} },
+      queues: { fullChannels: async () => [] },
+      availability: { pausedPlatforms: () => [] },
       notifier: { epoch: () => null, notify: () => {} },
     });
   const statesOf = async (refs: readonly SendRef[]) => {

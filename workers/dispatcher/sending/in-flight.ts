@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { MAX_SLOT_WAIT_MS, type SendRateLimiter } from "../../../src/queue/send-rate.ts";
+import type { ChannelQueues } from "../../../src/queue/channel-queues.ts";
+import type { QueueHold } from "../../../src/queue/queue-hold.ts";
 import { createBatcher } from "../../../src/runtime/async/batcher.ts";
 import { pause } from "../../../src/runtime/async/pause.ts";
+import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
 import { createOutageLogger } from "../../../src/runtime/logging/outage-logger.ts";
 import type { UnitOfWork, WorkTracker } from "../../../src/runtime/watchdog/work-tracker.ts";
@@ -17,15 +19,17 @@ import type { BatchWriter } from "../batch-writer.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { SendLane } from "../lanes.ts";
 import type { InFlight } from "../stream-consumer.ts";
-import type { MessageOutcome } from "./outcomes.ts";
-import { type PlannedSend, planSends } from "./plan-sends.ts";
+import { createChannelPacer, type PacedSend } from "./channel-pacer.ts";
+import { hasConnection, type MessageOutcome } from "./outcomes.ts";
+import type { PlatformAvailability } from "./platform-availability.ts";
 import type { FinishedSend } from "./write-sends.ts";
 
 /**
- * A send waits for its rate slot, is claimed, and is sent; it holds a concurrency slot all the time. `dispatch` starts the
- * sends whose rate slot comes soon and returns the others to their rows. `run` moves a send on: wait, claim, send, record.
- * The slots come before the claim, so that a claimed send goes out immediately. `stop` returns waiting sends to their rows;
- * claimed ones are awaited, never aborted.
+ * A send is queued in its channel's queue; the pacer takes it out when it has a concurrency slot and a rate slot. It is
+ * then claimed and sent, and holds the concurrency slot all the time. `dispatch` queues sends and returns those that do
+ * not fit to their rows. `run` moves a send on: wait for its rate slot, claim, send, record. The slots come before the
+ * claim, so that a claimed send goes out immediately. `stop` returns waiting sends to their rows; claimed ones are
+ * awaited, never aborted.
  */
 
 interface SendsParts {
@@ -37,7 +41,9 @@ interface SendsParts {
   isAlive(): boolean;
   /** Keyed by channel. */
   limiter: ConcurrencyLimiter<SendLane>;
-  rateLimiter: SendRateLimiter;
+  queues: ChannelQueues;
+  availability: PlatformAvailability;
+  hold: Pick<QueueHold, "isHeld">;
   batchWriter: BatchWriter<FinishedSend>;
   tracker: WorkTracker;
   /** Undefined when the lease was lost and another worker decides the outcome. */
@@ -47,11 +53,15 @@ interface SendsParts {
 
 const MAX_BATCH_ROWS = 100;
 const LANE: SendLane = "outbound";
+/** Entries that are read at a time: those that cannot start wait in the queues of their channels. */
+const MAX_READ_ENTRIES = 200;
+/** A send that cannot be queued, because Redis is unavailable, is due again after this time. */
+const REDIS_RETRY_MS = 1 * SECOND;
 
 export type InFlightSends = ReturnType<typeof createInFlightSends>;
 
 export function createInFlightSends(parts: SendsParts) {
-  const { db, log, limiter, rateLimiter, batchWriter } = parts;
+  const { db, log, limiter, queues, availability, batchWriter } = parts;
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // one listener per waiting send, which is no leak
   const running = new Set<Promise<void>>();
@@ -64,30 +74,50 @@ export function createInFlightSends(parts: SendsParts) {
     },
   });
 
+  const pacer = createChannelPacer({
+    queues,
+    acquire(channelId) {
+      if (stopping.signal.aborted || parts.hold.isHeld() || !availability.acquire(channelId)) return false;
+      if (limiter.acquire(LANE, channelId)) return true;
+      availability.release(channelId);
+      return false;
+    },
+    release,
+    freeSlots: () => limiter.freeSlotsIn(LANE),
+    start,
+  });
+
+  function release(channelId: string): void {
+    limiter.release(LANE, channelId);
+    availability.release(channelId);
+  }
+
   async function dispatch(refs: readonly SendRef[]): Promise<true> {
-    const notStarted: SendRef[] = [];
-    for (const planned of await planSends(rateLimiter, refs))
-      if (canStart(planned)) start(planned);
-      else notStarted.push(planned);
+    const retryAt = Date.now() + REDIS_RETRY_MS;
+    const left = await queues.add(refs).catch(() => refs.map((ref) => ({ ...ref, slotAt: retryAt })));
+    pacer.watch(refs);
     // When this write fails, the sweep re-queues the sends, because they stay queued and unclaimed.
-    if (notStarted.length > 0) await unmarkQueuedSends(db, notStarted).catch(() => {});
+    if (left.length > 0) await unmarkQueuedSends(db, left).catch(() => {});
     return true;
   }
 
-  const canStart = ({ wait, channelId }: PlannedSend): boolean =>
-    wait <= MAX_SLOT_WAIT_MS && !stopping.signal.aborted && limiter.acquire(LANE, channelId);
+  /** Takes sends that other dispatchers have queued, because they may be dead or have no free slots. */
+  async function checkQueues(): Promise<void> {
+    pacer.watch(await queues.channels());
+  }
 
-  function start(planned: PlannedSend): void {
-    const work = run(planned).finally(() => {
-      limiter.release(LANE, planned.channelId);
+  function start(send: PacedSend): void {
+    const work = run(send).finally(() => {
+      release(send.channelId);
       running.delete(work);
+      pacer.wake();
     });
     running.add(work);
   }
 
-  async function run({ wait, ...ref }: PlannedSend): Promise<void> {
+  async function run({ wait, ...ref }: PacedSend): Promise<void> {
     if (wait > 0) await pause(wait, stopping.signal);
-    if (stopping.signal.aborted) return unmarks.add(ref).catch(() => {});
+    if (stopping.signal.aborted) return unmarks.add({ ...ref, slotAt: Date.now() }).catch(() => {});
     const claimed = await claims(ref);
     if (claimed?.row) await attempt(claimed.row, claimed.lease);
   }
@@ -102,6 +132,8 @@ export function createInFlightSends(parts: SendsParts) {
     const result = await parts.send(row, lease, unit);
     const { client_id, id } = row;
     if (!result) return log.warn("message.lease_lost", { client: client_id, message_id: id });
+    const isReachable = hasConnection(result);
+    if (isReachable !== undefined) availability.record(row, isReachable);
     parts.record(row, result, Math.round(performance.now() - began));
     await batchWriter.finish({ client_id, id, lease, ...result.finish, events: result.events });
   }
@@ -110,6 +142,7 @@ export function createInFlightSends(parts: SendsParts) {
     count: () => running.size,
     stop: () => stopping.abort(),
     async drain() {
+      await pacer.close();
       while (running.size > 0) await Promise.all(running);
     },
     // Open requests are awaited: the outcome of an aborted one would be unknown.
@@ -118,7 +151,8 @@ export function createInFlightSends(parts: SendsParts) {
   };
   return {
     dispatch,
-    waitForFreeSlots: () => limiter.waitForFreeSlots(LANE),
+    checkQueues,
+    waitForFreeSlots: async () => Math.max(MAX_READ_ENTRIES, await limiter.waitForFreeSlots(LANE)),
     freeSlots: () => limiter.freeSlotsIn(LANE),
     ...inFlight,
   };

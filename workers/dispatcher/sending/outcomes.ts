@@ -145,6 +145,13 @@ export function internalFailure(row: ClaimedSend, progress: Progress, fault: Err
   return { finish, events: [], error: NOT_BUILT, fault };
 }
 
+/** Whether the platform answered an attempt. Undefined when there was none, or when the connection broke later. */
+export function hasConnection({ finish: { attempt } }: MessageOutcome): boolean | undefined {
+  if (!attempt) return undefined;
+  if (attempt.status_code !== null) return true;
+  return attempt.outcome === "retry" && attempt.error === null ? false : undefined;
+}
+
 /** Bounds the history of a message that is retried with a long error. */
 const MAX_ERROR_TEXT_CHARS = 1_000;
 

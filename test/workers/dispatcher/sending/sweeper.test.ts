@@ -30,6 +30,8 @@ async function open(t: Test) {
     log,
     aliveForMs: () => MINUTE,
     unknownTimeoutMs: MINUTE,
+    queues: { fullChannels: async () => [] },
+    availability: { pausedPlatforms: () => [] },
     onAbandoned: ({ id }, { code }) => void abandoned.push([id, code]),
   };
   const insert = async (columns: Record<string, unknown>) => {
