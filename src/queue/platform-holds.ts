@@ -1,3 +1,4 @@
+import { createBatcher } from "../runtime/async/batcher.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { RedisClient } from "./redis.ts";
 
@@ -15,14 +16,24 @@ const EXTEND_HOLD = `
     redis.call("set", KEYS[1], "1", "px", ARGV[1])
   end`;
 
+/** Milliseconds left of each key; negative for a free key. */
+const READ_HOLDS = `
+  local remaining = {}
+  for i, key in ipairs(KEYS) do remaining[i] = redis.call("pttl", key) end
+  return remaining`;
+
+const MAX_KEYS_PER_READ = 1_000;
+
 export function createHolds(redis: RedisClient) {
   const localHolds = new Map<string, number>();
+  const sharedHolds = createSharedHolds(redis);
   return {
     /** Milliseconds until all of these keys are free; 0 when none is held. */
     async remaining(keys: readonly string[]): Promise<number> {
       const now = Date.now();
       const localRemaining = keys.map((key) => (localHolds.get(key) ?? now) - now);
-      return Math.max(0, ...localRemaining, ...(await readSharedHolds(redis, keys)));
+      const shared = await Promise.all(keys.map((key) => sharedHolds.add(key)));
+      return Math.max(0, ...localRemaining, ...shared);
     },
     async hold(key: string, milliseconds: number): Promise<void> {
       dropExpired(localHolds);
@@ -32,14 +43,22 @@ export function createHolds(redis: RedisClient) {
   };
 }
 
-/** Milliseconds left of each key's hold in Redis; negative for a free key. Empty while Redis is unavailable. */
-async function readSharedHolds(redis: RedisClient, keys: readonly string[]): Promise<number[]> {
-  if (keys.length === 0) return [];
-  const pipeline = redis.pipeline();
-  for (const key of keys) pipeline.pttl(redisKey(key));
-  const answers = await pipeline.exec().catch(() => undefined);
-  return (answers ?? []).map(([error, remaining]) => (error ? 0 : Number(remaining)));
-}
+/** Reads the holds of all calls that begin in the same turn with one command; keys are free while Redis is unavailable. */
+const createSharedHolds = (redis: RedisClient) =>
+  createBatcher<string, number>({
+    maxItems: MAX_KEYS_PER_READ,
+    maxRunningBatches: Number.POSITIVE_INFINITY,
+    async run(keys) {
+      const distinct = [...new Set(keys)];
+      const answer = await redis
+        .eval(READ_HOLDS, distinct.length, ...distinct.map(redisKey))
+        .catch(() => undefined);
+      const remaining = new Map(
+        distinct.map((key, index) => [key, Number((answer as number[])?.[index] ?? 0)]),
+      );
+      return (key) => remaining.get(key) ?? 0;
+    },
+  });
 
 function dropExpired(localHolds: Map<string, number>): void {
   const cutoff = Date.now() - SECOND;

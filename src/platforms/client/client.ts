@@ -1,8 +1,8 @@
-import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PLATFORM_CALL_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { PlatformFailure, toFailure } from "../errors/failure.ts";
+import { createAppProofs } from "./app-proofs.ts";
 import { batchBody, readBatchAnswer } from "./batch.ts";
 import { formEntries } from "./body.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
@@ -63,6 +63,7 @@ export const appToken = ({ id, secret }: App): string => `${id}|${secret}`;
 /** HTTP client for one platform: signs tokens, enforces the deadline and the platform's holds, logs each call. */
 export function createPlatformClient(options: ClientOptions): PlatformClient {
   const { name, address, app, exchanges, holds, log, isBackground = false } = options;
+  const proofs = createAppProofs(app.secret);
 
   function urlOf({ path, query = {}, token }: PlatformCall): URL {
     const url = new URL(`${address}${path}`);
@@ -74,9 +75,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
 
   /** HMAC that proves the app may use the token. The app's own token needs none. */
   const proofOf = (token: string | undefined): string | undefined =>
-    token === undefined || token === appToken(app)
-      ? undefined
-      : createHmac("sha256", app.secret).update(token).digest("hex");
+    token === undefined || token === appToken(app) ? undefined : proofs(token);
 
   async function attempt(call: PlatformCall, deadline: number): Promise<Omit<Attempt, "tries">> {
     const { method, body, uploadTimeoutMs, token } = call;

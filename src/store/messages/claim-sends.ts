@@ -1,4 +1,5 @@
 import { SEND_CLAIM_AHEAD_MS } from "../../runtime/deadlines.ts";
+import { COMMIT_IN_MEMORY } from "../database/commit-in-memory.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
 import { IS_NOT_SUSPECT } from "../processes/deaths.ts";
@@ -82,6 +83,7 @@ export interface ClaimedSend {
 }
 
 /**
+ * The commit need not reach the disk: a send whose claim is lost is not marked, and MARK_SENDING saves the claim too.
  * A send whose channel is not connected or that has expired is marked as not enqueued. A send whose message a
  * status webhook has settled is deleted; `unknown` is not settled: its dispatcher reported a failure since.
  * A suspect is claimed only while the sweep has enqueued it, which it does with one suspect at a time.
@@ -90,32 +92,36 @@ export interface ClaimedSend {
  */
 const CLAIM = sql(`
   with ${LOCK_CLIENTS},
-  settled as (
-    delete from sends s
-    using ${SEND_REFS}
+  wanted as materialized (
+    select w.client_id, w.id, m.status, m.platform, m.type, m.content, m.options, m.external_ref
+    from ${SEND_REFS}
     join messages m on m.client_id = w.client_id and m.id = w.id
     where w.id like 'msg%'
+    and ${COMMIT_IN_MEMORY}
     and ${isAlive("w.client_id")}
+  ),
+  settled as (
+    delete from sends s
+    using wanted w
+    where w.status not in ${UNSETTLED_STATUSES}
     and s.client_id = w.client_id
     and s.id = w.id
     and s.state = 'waiting'
-    and m.status not in ${UNSETTLED_STATUSES}
     returning s.id
   ),
   claimed as (
     update sends s
     set state = 'in_hand', worker_id = $5, lease = $4, claimed_at = now()
-    from ${SEND_REFS}, channels c
+    from wanted w, channels c
     where ${IS_NOT_HELD}
-    and ${isAlive("w.client_id")}
     and s.client_id = w.client_id
     and s.id = w.id
-    and s.id not in (select id from settled)
     and c.id = s.channel_id
     and c.status = 'connected'
     and c.token_sealed is not null
     and (
       s.state = 'waiting'
+      and w.status in ${UNSETTLED_STATUSES}
       and s.next_attempt_at <= now() + $6 * interval '1 millisecond'
       and s.expires_at > now()
       and (s.${IS_NOT_SUSPECT} or s.enqueued_at is not null)
@@ -123,25 +129,22 @@ const CLAIM = sql(`
     )
     returning
       s.client_id, s.id, s.attempts, s.last_error, s.parts_sent, s.platform_message_id, s.expires_at, s.recipient, s.channel_id,
-      c.waba_id, c.phone_number_id, c.page_id, c.token_sealed, c.external_ref as channel_ref
+      c.waba_id, c.phone_number_id, c.page_id, c.token_sealed, w.platform, w.type, w.content, w.options,
+      coalesce(w.external_ref, c.external_ref) as external_ref
   ),
   left_over as (
     update sends s
     set enqueued_at = null, slot_at = w.slot_at
     from ${SEND_REFS}
-    where ${isAlive("w.client_id")}
+    where w.id like 'msg%'
+    and ${isAlive("w.client_id")}
     and s.client_id = w.client_id
     and s.id = w.id
     and s.state = 'waiting'
     and s.id not in (select id from claimed union all select id from settled)
   )
-  select
-    c.client_id, c.id, c.attempts, c.last_error, c.parts_sent, c.platform_message_id, c.expires_at, c.recipient, c.channel_id,
-    c.waba_id, c.phone_number_id, c.page_id, c.token_sealed, m.platform, m.type, m.content, m.options,
-    coalesce(m.external_ref, c.channel_ref) as external_ref
-  from claimed c
-  join messages m on m.client_id = c.client_id and m.id = c.id
-  where c.id like 'msg%'`);
+  select *
+  from claimed`);
 
 export interface SendLease {
   token: string;

@@ -28,15 +28,14 @@ export interface SendFinish {
 }
 
 /**
+ * `held` carries the input: joined to it again for each write, a batch would take quadratic time.
  * Fenced by the lease: a dispatcher that lost it writes nothing. Statuses that the platform has reported
  * meanwhile stay, being later; `steps` go before them. The clients stay locked until the transaction ends, so
  * that it can record events of these sends.
  */
 const FINISH = sql(`
   with input as materialized (
-    select
-      i.client_id, i.id, i.lease, i.outcome, i.steps, jsonb_strip_nulls(i.attempt) as attempt, i.platform_message_id, i.caption_message_id, i.parts_sent,
-      i.error, i.delay_ms
+    select i.*
     from json_to_recordset($1) as i (
       client_id uuid,
       id text,
@@ -58,7 +57,8 @@ const FINISH = sql(`
       s.client_id, s.id, s.channel_id, s.recipient, s.started_at,
       -- The sweep has already counted and recorded the attempt of a send that it marked as unknown.
       s.state <> 'in_hand' as is_counted,
-      s.attempts + (s.state = 'in_hand' and i.attempt is not null)::integer as attempts
+      s.attempts + (s.state = 'in_hand' and i.attempt is not null)::integer as attempts,
+      i.outcome, i.steps, i.attempt, i.platform_message_id, i.caption_message_id, i.parts_sent, i.error, i.delay_ms
     from sends s
     join input i on i.client_id = s.client_id and i.id = s.id and i.lease = s.lease
     where ${isAlive("i.client_id")}
@@ -68,59 +68,56 @@ const FINISH = sql(`
   settled as (
     delete from sends s
     using held h
-    join input i on i.client_id = h.client_id and i.id = h.id
     where s.client_id = h.client_id
     and s.id = h.id
-    and i.outcome in ('accepted', 'refused')
+    and h.outcome in ('accepted', 'refused')
   ),
   kept as (
     update sends s
     set
-      state = case i.outcome when 'unknown' then 'unknown' else 'waiting' end,
+      state = case h.outcome when 'unknown' then 'unknown' else 'waiting' end,
       attempts = h.attempts,
-      next_attempt_at = now() + i.delay_ms * interval '1 millisecond',
+      next_attempt_at = now() + h.delay_ms * interval '1 millisecond',
       slot_at = null,
-      parts_sent = i.parts_sent,
-      platform_message_id = i.platform_message_id,
-      last_error = coalesce(i.error, s.last_error),
+      parts_sent = h.parts_sent,
+      platform_message_id = h.platform_message_id,
+      last_error = coalesce(h.error, s.last_error),
       started_at = case when h.attempts > 0 then s.started_at end,
-      sending_at = case i.outcome when 'unknown' then s.sending_at end,
+      sending_at = case h.outcome when 'unknown' then s.sending_at end,
       enqueued_at = null,
       worker_id = null,
-      lease = case i.outcome when 'unknown' then s.lease end,
+      lease = case h.outcome when 'unknown' then s.lease end,
       claimed_at = null
     from held h
-    join input i on i.client_id = h.client_id and i.id = h.id
     where s.client_id = h.client_id
     and s.id = h.id
-    and i.outcome in ('unknown', 'waiting')
+    and h.outcome in ('unknown', 'waiting')
   ),
   recorded as (
     update messages m
     set
       status = case
-        when m.status in ${UNSETTLED_STATUSES} then coalesce(i.steps -> -1 ->> 'status', m.status)
+        when m.status in ${UNSETTLED_STATUSES} then coalesce(h.steps -> -1 ->> 'status', m.status)
         else m.status
       end,
       timeline = case
-        when i.outcome = 'waiting' then m.timeline
-        when m.status in ${UNSETTLED_STATUSES} then ${sendingStep("h.started_at")} || m.timeline || i.steps
-        else ${sendingStep("h.started_at")} || i.steps || m.timeline
+        when h.outcome = 'waiting' then m.timeline
+        when m.status in ${UNSETTLED_STATUSES} then ${sendingStep("h.started_at")} || m.timeline || h.steps
+        else ${sendingStep("h.started_at")} || h.steps || m.timeline
       end,
-      platform_message_id = coalesce(i.platform_message_id, m.platform_message_id),
-      caption_message_id = coalesce(i.caption_message_id, m.caption_message_id),
-      error = case when m.status in ${UNSETTLED_STATUSES} and i.outcome <> 'waiting' then i.error else m.error end,
-      failed_at = case when i.outcome = 'refused' then now() else m.failed_at end,
+      platform_message_id = coalesce(h.platform_message_id, m.platform_message_id),
+      caption_message_id = coalesce(h.caption_message_id, m.caption_message_id),
+      error = case when m.status in ${UNSETTLED_STATUSES} and h.outcome <> 'waiting' then h.error else m.error end,
+      failed_at = case when h.outcome = 'refused' then now() else m.failed_at end,
       attempts = h.attempts,
       platform_attempts = ${appendAttempt(
         "case when h.is_counted then m.platform_attempts - (-1) else m.platform_attempts end",
-        "case when i.attempt is null then '[]' else jsonb_build_object('attempt', h.attempts) || i.attempt end",
+        "case when h.attempt is null then '[]' else jsonb_build_object('attempt', h.attempts) || h.attempt end",
       )}
     from held h
-    join input i on i.client_id = h.client_id and i.id = h.id
     where m.client_id = h.client_id
     and m.id = h.id
-    and (i.outcome <> 'waiting' or i.attempt is not null)
+    and (h.outcome <> 'waiting' or h.attempt is not null)
   )
   select h.id, h.channel_id, h.recipient, false as is_blocked
   from held h
@@ -141,10 +138,17 @@ interface FinishResult {
   blocked: string[];
 }
 
+const withoutNulls = (attempt: PlatformAttempt): Partial<PlatformAttempt> =>
+  Object.fromEntries(Object.entries(attempt).filter(([, value]) => value !== null));
+
 /** Spans all clients: stores outcomes of the sends whose lease is still valid. */
 export async function finishSends(tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishResult> {
   type Row = FinishedSend & { is_blocked: boolean };
-  const rows = await tx.query<Row>(FINISH, [JSON.stringify(sortById(finishes))]);
+  const input = sortById(finishes).map((finish) => ({
+    ...finish,
+    attempt: finish.attempt && withoutNulls(finish.attempt),
+  }));
+  const rows = await tx.query<Row>(FINISH, [JSON.stringify(input)]);
   return {
     finished: rows.filter(({ is_blocked }) => !is_blocked),
     blocked: rows.filter(({ is_blocked }) => is_blocked).map(({ id }) => id),

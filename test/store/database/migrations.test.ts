@@ -37,7 +37,7 @@ const MIGRATION_HASHES: Record<string, string> = {
   "024_stats.sql": "77d2393035f4341fa387589682c8e76609a90ff0f63127f4a5c7b2ebd9a63af9",
   "025_queue_hold.sql": "a00334ce6f3a2e65abff5da1a470e05b23f55afa132b37e9c405d8ec02f2e2eb",
   "026_message_timeline.sql": "6c44b6b82976a8cbf0c75cdecdf3690d9cb49e2d126a4160f1b2b721daea297b",
-  "027_sends_due.sql": "d26eefe5c30665c554184ee3a3737c47728eee8b9d1f8bebf382a7d417594449",
+  "027_sends_due.sql": "0208c46f7f610714f482c653cf6aa624da230f1ae92c024b694a0ed20fa82058",
 };
 
 t.test("concurrent runs apply each file once, and a later run applies none", async (t) => {
