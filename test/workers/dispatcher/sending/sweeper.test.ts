@@ -5,6 +5,7 @@ import { HOUR, MINUTE } from "../../../../src/runtime/durations.ts";
 import { claimSends } from "../../../../src/store/messages/claim-sends.ts";
 import { finishSends } from "../../../../src/store/messages/finish-sends.ts";
 import { countFailedMessages } from "../../../../src/store/messages/queue-metrics.ts";
+import { enqueueSends } from "../../../../src/store/messages/sweep-sends.ts";
 import { type SendSweepParts, sweepSends } from "../../../../workers/dispatcher/sending/sweeper.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
 import { type Api, startApi } from "../../../fixtures/http/api.ts";
@@ -180,3 +181,49 @@ t.test(
     ]);
   },
 );
+
+t.test(
+  "the sweep queues no sends of a full queue or an unreachable platform, and those of others",
+  async (t) => {
+    const { api, tenant, channel_id, parts, insert } = await open(t);
+    const insertOn = async (platform: "chatapp" | "socialapp") => {
+      const otherChannel = await makeChannel(api, tenant, { platform });
+      const id = await insertMessage(api, tenant, { channel_id: otherChannel });
+      await insertSend(api, tenant, { id, channel_id: otherChannel });
+      return id;
+    };
+    const [full, unreachable, other] = [
+      await insert({}),
+      await insertOn("socialapp"),
+      await insertOn("chatapp"),
+    ];
+    const areQueued = async () => {
+      const sends = await Promise.all([full, unreachable, other].map((id) => readSend(api, id)));
+      return sends.map((send) => send?.enqueued_at !== null);
+    };
+    const fullChannels = async () => [channel_id];
+    await sweepSends({
+      ...parts,
+      queues: { fullChannels },
+      availability: { pausedPlatforms: () => ["socialapp"] },
+    });
+    t.same(await areQueued(), [false, false, true]);
+    await sweepSends(parts);
+    t.same(await areQueued(), [true, true, true]);
+  },
+);
+
+t.test("a channel with many due sends does not delay those of another channel", async (t) => {
+  const { api, tenant, channel_id, insert } = await open(t);
+  const hourAgo = { next_attempt_at: new Date(Date.now() - HOUR) };
+  for (let count = 0; count < 12; count += 1) await insert(hourAgo);
+  const quiet = await makeChannel(api, tenant);
+  for (let count = 0; count < 3; count += 1)
+    await insertSend(api, tenant, { id: await insertMessage(api, tenant, {}), channel_id: quiet });
+  const enqueued = await enqueueSends(api.db, {
+    ...{ epoch: "1", strandedAfter: MINUTE, limit: 10, unreachablePlatforms: [] },
+    channelIds: [channel_id, quiet],
+  });
+  const countOf = (id: string) => enqueued.filter(({ channelId }) => channelId === id).length;
+  t.same([countOf(channel_id), countOf(quiet)], [5, 3]);
+});
