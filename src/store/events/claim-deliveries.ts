@@ -1,3 +1,4 @@
+import { COMMIT_IN_MEMORY } from "../database/commit-in-memory.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/deaths.ts";
 import { IS_NOT_HELD } from "../processes/queue-hold.ts";
@@ -42,12 +43,9 @@ const SELECT_CLAIMED = `
   left join webhook_configs w on w.id = c.client_id`;
 
 /**
- * SQL: true. The commit does not wait for the disk: when a crash of Postgres loses a claim, its outcome is still accepted,
- * unless another worker has claimed the delivery meanwhile.
+ * Idempotent: the same lease token returns the same rows again, so a lost response does no harm. When a crash of Postgres
+ * loses the claim, the outcome is still accepted, unless another worker has claimed the delivery meanwhile.
  */
-const COMMIT_IN_MEMORY = "(select set_config('synchronous_commit', 'off', true)) is not null";
-
-/** Idempotent: the same lease token returns the same rows again, so a lost response does no harm. */
 const CLAIM = sql(`
   with ${lockAliveClients("select unnest($3::uuid[])")},
   claimed as (
