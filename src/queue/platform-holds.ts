@@ -22,7 +22,7 @@ const READ_HOLDS = `
   for i, key in ipairs(KEYS) do remaining[i] = redis.call("pttl", key) end
   return remaining`;
 
-const MAX_KEYS_PER_READ = 1_000;
+const MAX_CALLS_PER_READ = 500;
 
 export function createHolds(redis: RedisClient) {
   const localHolds = new Map<string, number>();
@@ -32,8 +32,7 @@ export function createHolds(redis: RedisClient) {
     async remaining(keys: readonly string[]): Promise<number> {
       const now = Date.now();
       const localRemaining = keys.map((key) => (localHolds.get(key) ?? now) - now);
-      const shared = await Promise.all(keys.map((key) => sharedHolds.add(key)));
-      return Math.max(0, ...localRemaining, ...shared);
+      return Math.max(0, ...localRemaining, keys.length === 0 ? 0 : await sharedHolds.add(keys));
     },
     async hold(key: string, milliseconds: number): Promise<void> {
       dropExpired(localHolds);
@@ -43,20 +42,19 @@ export function createHolds(redis: RedisClient) {
   };
 }
 
-/** Reads the holds of all calls that begin in the same turn with one command; keys are free while Redis is unavailable. */
+/**
+ * Reads the holds of all calls that begin in the same turn with one command; returns the longest of a call's keys. Keys are
+ * free while Redis is unavailable.
+ */
 const createSharedHolds = (redis: RedisClient) =>
-  createBatcher<string, number>({
-    maxItems: MAX_KEYS_PER_READ,
+  createBatcher<readonly string[], number>({
+    maxItems: MAX_CALLS_PER_READ,
     maxRunningBatches: Number.POSITIVE_INFINITY,
-    async run(keys) {
-      const distinct = [...new Set(keys)];
-      const answer = await redis
-        .eval(READ_HOLDS, distinct.length, ...distinct.map(redisKey))
-        .catch(() => undefined);
-      const remaining = new Map(
-        distinct.map((key, index) => [key, Number((answer as number[])?.[index] ?? 0)]),
-      );
-      return (key) => remaining.get(key) ?? 0;
+    async run(calls) {
+      const keys = [...new Set(calls.flat())];
+      const answer = await redis.eval(READ_HOLDS, keys.length, ...keys.map(redisKey)).catch(() => []);
+      const remaining = new Map(keys.map((key, index) => [key, (answer as number[])[index] ?? 0]));
+      return (call) => Math.max(...call.map((key) => remaining.get(key) ?? 0));
     },
   });
 

@@ -44,13 +44,15 @@ t.test("the queues of the channels", async (t) => {
 
   t.test("all dispatchers share a channel's queue and its rate", async (t) => {
     const channel = newChannel();
-    const sends = sendsOf(channel, 50);
+    const sends = sendsOf(channel, 90);
     await queues.add(sends);
     await queues.add(sends.slice(0, 10));
-    const [first, second] = [await take(channel, 25), await take(channel, 25, otherQueues)];
+    const began = performance.now();
+    const [first, second] = [await take(channel, 25), await take(channel, 90, otherQueues)];
     const taken = [...first.sends, ...second.sends];
     t.same(idsOf(taken), idsOf(sends).slice(0, taken.length), "each send once");
-    t.ok(taken.length >= 42 && taken.length < 50, "the second dispatcher gets what the first one left");
+    const allowed = 42 + Math.ceil((performance.now() - began) / 25);
+    t.ok(taken.length >= 42 && taken.length <= allowed, "the second dispatcher gets what the first one left");
     t.equal(first.nextIn, 0, "the rate allowed more");
   });
 

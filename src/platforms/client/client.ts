@@ -65,12 +65,12 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
   const { name, address, app, exchanges, holds, log, isBackground = false } = options;
   const proofs = createAppProofs(app.secret);
 
+  /** Built as text: parameters that are added to a URL object are serialised again each time. */
   function urlOf({ path, query = {}, token }: PlatformCall): URL {
-    const url = new URL(`${address}${path}`);
-    for (const [field, value] of formEntries(query)) url.searchParams.set(field, value);
+    const parameters = new URLSearchParams(formEntries(query));
     const proof = proofOf(token);
-    if (proof !== undefined) url.searchParams.set("appsecret_proof", proof);
-    return url;
+    if (proof !== undefined) parameters.set("appsecret_proof", proof);
+    return new URL(`${address}${path}${parameters.size > 0 ? `?${parameters}` : ""}`);
   }
 
   /** HMAC that proves the app may use the token. The app's own token needs none. */

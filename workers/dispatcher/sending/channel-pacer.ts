@@ -65,6 +65,7 @@ export function createChannelPacer(parts: PacerParts) {
 
   /** Divides the free slots among the channels whose rate allows a send. */
   function acquireSlots(): Wanted[] {
+    if (parts.freeSlots() === 0) return [];
     const now = performance.now();
     const ready = [...waiting.values()].filter(({ takeAt }) => takeAt <= now);
     const share = Math.ceil(parts.freeSlots() / Math.max(1, ready.length));

@@ -28,7 +28,7 @@ t.test(
     await until("the platform is unreachable", () => logged("platform.unreachable") === 1);
     const pauseEnd = Date.now() + 900;
     await until("the pause is over", () => Date.now() > pauseEnd);
-  const before = logged("message.sent");
+    const before = logged("message.sent");
     await until("one message tries the platform again", () => logged("message.sent") > before);
     t.ok(logged("message.sent") < 20, "most messages were not attempted");
     t.teardown(() => platform.close());
@@ -37,7 +37,8 @@ t.test(
     await until("those that waited are sent", async () => (await context.db.query(waiting)).length === 0);
     t.equal(logged("platform.recovered"), 1);
     const accepted = await context.db.query<{ attempts: number }>(
-    "select attempts from messages where status = 'accepted'");
+      "select attempts from messages where status = 'accepted'",
+    );
     t.ok(accepted.length > 20);
     t.ok(accepted.filter(({ attempts }) => attempts === 1).length > 20, "the wait used up no attempt");
   },
