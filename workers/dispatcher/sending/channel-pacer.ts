@@ -44,6 +44,8 @@ export function createChannelPacer(parts: PacerParts) {
   const waiting = new Map<string, WaitingChannel>();
   let round: Promise<void> | undefined;
   let isWoken = false;
+  /** When the last round acquired slots. */
+  let roundAt = 0;
   let timer: NodeJS.Timeout | undefined;
 
   function wake(): void {
@@ -65,9 +67,9 @@ export function createChannelPacer(parts: PacerParts) {
 
   /** Divides the free slots among the channels whose rate allows a send. */
   function acquireSlots(): Wanted[] {
+    roundAt = performance.now();
     if (parts.freeSlots() === 0) return [];
-    const now = performance.now();
-    const ready = [...waiting.values()].filter(({ takeAt }) => takeAt <= now);
+    const ready = [...waiting.values()].filter(({ takeAt }) => takeAt <= roundAt);
     const share = Math.ceil(parts.freeSlots() / Math.max(1, ready.length));
     const wanted: Wanted[] = [];
     for (const channel of ready) {
@@ -108,12 +110,12 @@ export function createChannelPacer(parts: PacerParts) {
     waiting.set(channelId, { ...channel, takeAt });
   }
 
-  /** Channels whose rate allows a send now wait for a slot or their platform: another `wake` follows. */
+  /** Channels that the last round has passed over wait for a slot or their platform: another `wake` follows. */
   function scheduleNext(): void {
-    const now = performance.now();
     let next = Number.POSITIVE_INFINITY;
-    for (const { takeAt } of waiting.values()) if (takeAt > now) next = Math.min(next, takeAt);
-    if (next < Number.POSITIVE_INFINITY) timer = setTimeout(wake, Math.max(MIN_TIMER_MS, next - now));
+    for (const { takeAt } of waiting.values()) if (takeAt > roundAt) next = Math.min(next, takeAt);
+    if (next === Number.POSITIVE_INFINITY) return;
+    timer = setTimeout(wake, Math.max(MIN_TIMER_MS, next - performance.now()));
   }
 
   return {
