@@ -128,6 +128,7 @@ async function applyWithOtherIds(
 /** Moves the messages that the statuses are about and adds their ids to the drafts. Idempotent. */
 export async function applyStatuses(db: Queryable, drafts: readonly InboundDraft[]): Promise<InboundDraft[]> {
   const updateByDraft = new Map(drafts.flatMap(toStatusEntries));
+  if (updateByDraft.size === 0) return [...drafts];
   const touched = await applyStatusUpdates(db, [...updateByDraft.values()]);
   const messages = new Map([...updateByDraft.keys()].map((draft, index) => [draft, touched[index]]));
   return drafts.map((draft) => withMessage(draft, messages.get(draft)));
