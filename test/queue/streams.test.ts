@@ -14,8 +14,8 @@ import { readConfig } from "../../src/runtime/config/config.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 import {
-  connectRedis,
   createReaderFactory,
+  openPatientRedis,
   openProducer,
   startRedisCluster,
 } from "../fixtures/servers/redis.ts";
@@ -25,8 +25,8 @@ const clientEnding = (byte: string) => randomUUID().slice(0, -2) + byte;
 const refOf = (clientId: string) => ({ clientId, id: newId("evt") });
 
 async function open(t: Test, url: string) {
-  const redis = await connectRedis(t, url);
   const config = readConfig({ ...unconnectedSettings(), REDIS_URL: url });
+  const redis = openPatientRedis(t, config);
   const streams = createStreams(redis, partitionsOf(config));
   for (const { key } of streams.all) await streams.createGroup(key);
   const reader = (key: string) => {

@@ -39,8 +39,8 @@ export interface DeliveryFinish {
 }
 
 /**
- * Fenced by the lease: a worker that lost it to another writes nothing. A delivery that nobody has claimed or attempted since
- * takes the outcome too: its lease expired, or a crash of Postgres lost the claim.
+ * Fenced by the lease: a worker that lost it to another writes nothing. A delivery that has no other
+ * claim or attempt since takes the outcome too: its lease expired, or a crash of Postgres lost the claim.
  */
 const FINISH = sql(`
   with input as materialized (

@@ -56,15 +56,19 @@ function replaceResults(file: string, lines: readonly string[]): void {
 }
 
 export const resultsTable = (cases: readonly BenchResult[]): string =>
-  markdownTable(TABLE_HEAD, cases.map(toCells));
+  tableOf(TABLE_HEAD, cases.map(toCells));
 
 export function readmeTable(cases: readonly BenchResult[]): string {
   const rows = README_ROWS.flatMap(({ name, work }) => {
     const row = cases.find((result) => result.name === name);
     return row ? [[work, ...toCells(row).slice(1, 5)]] : [];
   });
-  return markdownTable(["work", ...TABLE_HEAD.slice(1, 5)], rows);
+  return tableOf(["work", ...TABLE_HEAD.slice(1, 5)], rows);
 }
+
+/** Empty while nothing is measured. */
+const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  rows.length === 0 ? "" : markdownTable(head, rows);
 
 /** One line per machine, with the days on which its rows were measured. */
 function describeRuns(cases: readonly DatedResult[]): string[] {
