@@ -11,7 +11,14 @@ const newChannel = (): ChannelRef => ({
 });
 
 /** A pacer with this many slots. Sends that it starts are open until the test ends them. */
-async function open(t: Test, { slots, perSecond }: { slots: number; perSecond: number }) {
+async function open(
+  t: Test,
+  {
+    slots,
+    perSecond,
+    onStart = () => {},
+  }: { slots: number; perSecond: number; onStart?(send: PacedSend): void },
+) {
   const queues = createChannelQueues(await connectRedis(t), { partitions: 1, perSecond });
   const started: PacedSend[] = [];
   const openSends: PacedSend[] = [];
@@ -30,13 +37,15 @@ async function open(t: Test, { slots, perSecond }: { slots: number; perSecond: n
     start(send) {
       started.push(send);
       openSends.push(send);
+      onStart(send);
     },
   });
   t.teardown(pacer.close);
+  const queue = (count: number, channel: ChannelRef) =>
+    queues.add(Array.from({ length: count }, () => ({ ...channel, id: newId("msg") })));
   /** Queues as many sends of each channel. */
   const add = async (count: number, ...channels: ChannelRef[]) => {
-    for (const channel of channels)
-      await queues.add(Array.from({ length: count }, () => ({ ...channel, id: newId("msg") })));
+    for (const channel of channels) await queue(count, channel);
     pacer.watch(channels);
   };
   const endOne = () => {
@@ -44,7 +53,7 @@ async function open(t: Test, { slots, perSecond }: { slots: number; perSecond: n
     used -= 1;
     pacer.wake();
   };
-  return { started, openSends, add, endOne, used: () => used };
+  return { pacer, queue, started, openSends, add, endOne, used: () => used };
 }
 
 t.test("sends that wait for a concurrency slot use up no rate slot", async (t) => {
@@ -76,4 +85,17 @@ t.test("channels with sends share the free slots", async (t) => {
   await until("all slots are used", () => started.length === 10);
   for (const { channelId } of channels)
     t.equal(started.filter((send) => send.channelId === channelId).length, 5);
+});
+
+t.test("a rate slot that comes while a round lasts is used", async (t) => {
+  const [busy, quiet] = [newChannel(), newChannel()];
+  const blockEventLoop = ({ channelId }: PacedSend) => {
+    const end = performance.now() + (channelId === quiet.channelId ? 60 : 0);
+    while (performance.now() < end);
+  };
+  const { pacer, started, queue } = await open(t, { slots: 200, perSecond: 40, onStart: blockEventLoop });
+  await queue(50, busy);
+  await queue(1, quiet);
+  pacer.watch([busy, quiet]);
+  await until("all have started", () => started.length === 51);
 });
