@@ -157,7 +157,7 @@ t.test("a finish without a valid lease writes nothing, and with one it writes ev
 });
 
 t.test(
-  "an outcome counts without its lease if nobody has claimed or attempted the delivery since",
+  "an outcome counts without its lease if the delivery has no other claim or attempt since",
   async (t) => {
     const context = await openQueueContext(t);
     const refs = (await insertDueDeliveries(context, 3)) as [DeliveryRef, DeliveryRef, DeliveryRef];

@@ -26,9 +26,9 @@ export interface ClaimedAttemptParts {
 }
 
 /**
- * Attempts a claimed delivery; resolves when its outcome is written or abandoned. `onCallEnd` is called when its slot is
- * free again, before the outcome is written: the number of unwritten outcomes has a limit of its own. When the process stops, the queue is
- * held, or MAX_START_DELAY_MS have passed since the claim, the delivery is due again without an attempt.
+ * Attempts a claimed delivery; resolves when its outcome is written or abandoned. Calls `onCallEnd` before the outcome is
+ * written, because the batch writer limits the unwritten outcomes. When the process stops, the queue is held, or
+ * MAX_START_DELAY_MS have passed since the claim, the delivery is due again without an attempt.
  */
 export async function attemptClaimed(
   { batchWriter, pacer, isStopped, aborting, tracker, deliver, record }: ClaimedAttemptParts,

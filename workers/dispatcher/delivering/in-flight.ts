@@ -19,9 +19,9 @@ import { createStartPacer } from "./start-pacer.ts";
 import { createSuspects } from "./suspects.ts";
 
 /**
- * A delivery is parked, because its client used its share of slots, or it holds a slot while it is claimed, started and
- * finished. `dispatch` parks or claims it, `start` starts claimed rows in turn, `attemptClaimed` writes the outcome; then
- * the slot is released and the client's next delivery unparked. After `stop`, a row that has not started is due again
+ * A delivery is parked, because its client used its share of slots, or it holds a slot from its claim until its call ends.
+ * `dispatch` parks or claims it, `start` starts claimed rows in turn, `attemptClaimed` makes the call, releases the slot,
+ * whereupon the client's next delivery is unparked, and writes the outcome. After `stop`, a row that has not started is due again
  * without an attempt; likewise while the queue is held. `abort` aborts open requests, which do not count either. A
  * suspect holds no slot: `deliverSuspects` claims and finishes one at a time.
  */

@@ -58,7 +58,7 @@ export function createParkedDeliveries({ db, parking, ...parts }: ParkedParts) {
 
   async function refill(lane: EventLane): Promise<void> {
     do {
-      await endOfTurn(); // calls whose outcomes are written together free their slots in one turn
+      await endOfTurn(); // calls that end in the same turn share a refill
       const refs = await popParked(lane);
       if (refs.length > 0 && !(await parts.dispatch(lane, refs)))
         await parking.park(lane, groupByClient(refs)).catch(() => {});
