@@ -1,22 +1,18 @@
 import t, { type Test } from "tap";
 import { createHolds } from "../../src/queue/platform-holds.ts";
-import { awaitConnection, createProducerClient } from "../../src/queue/redis.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
-import { captureLog } from "../fixtures/captured-log.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
+import { openPatientRedis, openProducer } from "../fixtures/servers/redis.ts";
 import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
-async function holdsAt(t: Test, REDIS_URL: string) {
-  const redis = createProducerClient(readConfig({ ...unconnectedSettings(), REDIS_URL }), captureLog().log);
-  t.teardown(() => redis.disconnect());
-  await awaitConnection(redis, 100);
-  return createHolds(redis);
-}
+const configWith = (REDIS_URL: string) => readConfig({ ...unconnectedSettings(), REDIS_URL });
+
+const openHolds = (t: Test, url: string) => createHolds(openPatientRedis(t, configWith(url)));
 
 t.test("a hold of one process holds in all processes", async (t) => {
   const url = await allocateRedisDatabase();
-  const [one, other] = [await holdsAt(t, url), await holdsAt(t, url)];
+  const [one, other] = [openHolds(t, url), openHolds(t, url)];
   await one.hold("asset:1", 60_000);
   for (const holds of [one, other]) {
     const remaining = await holds.remaining(["app", "asset:1", "asset:1:ads_insights"]);
@@ -26,7 +22,7 @@ t.test("a hold of one process holds in all processes", async (t) => {
 });
 
 t.test("the longest hold counts, over several keys and for one key", async (t) => {
-  const holds = await holdsAt(t, await allocateRedisDatabase());
+  const holds = openHolds(t, await allocateRedisDatabase());
   await holds.hold("app", 1_000);
   await holds.hold("asset:1", 90_000);
   t.ok((await holds.remaining(["app", "asset:1"])) > 80_000);
@@ -37,14 +33,14 @@ t.test("the longest hold counts, over several keys and for one key", async (t) =
 });
 
 t.test("a hold ends after its time", async (t) => {
-  const holds = await holdsAt(t, await allocateRedisDatabase());
+  const holds = openHolds(t, await allocateRedisDatabase());
   await holds.hold("app", 200);
   t.ok((await holds.remaining(["app"])) > 0);
   await until("the key is free again", async () => (await holds.remaining(["app"])) === 0);
 });
 
 t.test("a process keeps its own holds without Redis", async (t) => {
-  const holds = await holdsAt(t, "redis://127.0.0.1:1");
+  const holds = createHolds(openProducer(t));
   t.equal(await holds.remaining(["app"]), 0);
   await holds.hold("app", 60_000);
   t.ok((await holds.remaining(["app"])) > 50_000);
