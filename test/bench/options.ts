@@ -26,17 +26,29 @@ export function readOptions(args: readonly string[], allCases: readonly BenchCas
   const scale = positive("scale", values.scale);
   if (values.write && (rounds < MIN_ROUNDS || scale < 1))
     throw new Error(`--write needs at least ${MIN_ROUNDS} rounds with all items`);
-  return { cases: chooseCases(values.only, allCases), rounds, scale, write: values.write };
+  const cases = chooseCases(values.only, allCases);
+  if (values.write && cases.some((chosen) => !allCases.includes(chosen)))
+    throw new Error("--write needs whole cases, because it replaces all rows of a case");
+  return { cases, rounds, scale, write: values.write };
 }
 
+/** `only` names cases (`door`) and single variants (`door/10`). */
 function chooseCases(only: string | undefined, allCases: readonly BenchCase[]): readonly BenchCase[] {
   if (only === undefined) return allCases.filter(({ onlyWhenNamed }) => !onlyWhenNamed);
   const names = only.split(",");
-  const known = allCases.map(({ name }) => name);
+  const known = allCases.flatMap(({ name, variants }) => [
+    name,
+    ...variants.map((variant) => `${name}/${variant.name}`),
+  ]);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0)
-    throw new Error(`--only: there is no ${unknown.join(", ")}; cases: ${known.join(", ")}`);
-  return allCases.filter(({ name }) => names.includes(name));
+    throw new Error(`--only: there is no ${unknown.join(", ")}; names: ${known.join(", ")}`);
+  return allCases.flatMap((benchCase) => {
+    const { name, variants } = benchCase;
+    if (names.includes(name)) return [benchCase];
+    const chosen = variants.filter((variant) => names.includes(`${name}/${variant.name}`));
+    return chosen.length > 0 ? [{ ...benchCase, variants: chosen }] : [];
+  });
 }
 
 function positive(name: string, text: string): number {

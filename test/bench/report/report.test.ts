@@ -68,17 +68,32 @@ t.test("a run of some cases replaces all their rows and keeps those of the other
   );
 });
 
-t.test("--only names cases, and --write refuses a run that is too short to be published", async (t) => {
-  t.same(
-    readOptions(["--only=door,intake"], CASES).cases.map(({ name }) => name),
-    ["intake", "door"],
-  );
-  t.same(
-    readOptions([], CASES).cases,
-    CASES.filter(({ onlyWhenNamed }) => !onlyWhenNamed),
-  );
-  t.throws(() => readOptions(["--only=dor"], CASES), /there is no dor/);
-  t.throws(() => readOptions(["--rounds=0"], CASES), /positive/);
-  t.throws(() => readOptions(["--write", "--rounds=4"], CASES), /at least 5 rounds/);
-  t.throws(() => readOptions(["--write", "--scale=0.5"], CASES), /at least 5 rounds/);
-});
+t.test(
+  "--only names cases and variants, and --write refuses a run that is too short to be published",
+  async (t) => {
+    t.same(
+      readOptions(["--only=door,intake"], CASES).cases.map(({ name }) => name),
+      ["intake", "door"],
+    );
+    t.same(
+      readOptions([], CASES).cases,
+      CASES.filter(({ onlyWhenNamed }) => !onlyWhenNamed),
+    );
+    t.same(
+      readOptions(["--only=intake/64,door/10"], CASES).cases.map(({ name, variants }) => [
+        name,
+        variants.map((variant) => variant.name),
+      ]),
+      [
+        ["intake", ["64"]],
+        ["door", ["10"]],
+      ],
+    );
+    t.throws(() => readOptions(["--only=dor"], CASES), /there is no dor/);
+    t.throws(() => readOptions(["--only=door/11"], CASES), /there is no door.11/);
+    t.throws(() => readOptions(["--write", "--only=door/10"], CASES), /whole cases/);
+    t.throws(() => readOptions(["--rounds=0"], CASES), /positive/);
+    t.throws(() => readOptions(["--write", "--rounds=4"], CASES), /at least 5 rounds/);
+    t.throws(() => readOptions(["--write", "--scale=0.5"], CASES), /at least 5 rounds/);
+  },
+);
