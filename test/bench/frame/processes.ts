@@ -75,6 +75,7 @@ async function startOwnProcess(
   const stop = async () => {
     isStopping = true;
     child.kill("SIGTERM");
+    child.kill("SIGCONT"); // a suspended process would not end
     await withTimeout(STOP_TIMEOUT_MS, exited, () => child.kill("SIGKILL"));
   };
   context.teardown(stop);

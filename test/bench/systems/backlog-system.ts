@@ -12,6 +12,8 @@ export interface BacklogSystem<Item> {
   /** Suspends and resumes the processes that work, so that a backlog can be made for them. */
   suspend(): void;
   resume(): void;
+  /** True for a system that polls for work: outside its rounds it is suspended, because it would slow down the others. */
+  polls?: boolean;
 }
 
 export interface WrittenCounts {

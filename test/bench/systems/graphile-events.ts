@@ -19,6 +19,7 @@ export async function startGraphileEvents(context: BenchContext, { slots, isBatc
   return startPeerEvents(context, {
     slots,
     name,
+    polls: true,
     program: "peers/graphile-deliveries",
     settings: { GRAPHILE_SCHEMA: schema, IS_BATCHING: String(isBatching) },
     addJobs: (jobs) =>

@@ -18,6 +18,7 @@ interface PeerOptions {
   settings?: Record<string, string>;
   /** Adds jobs for committed events to its queue. */
   addJobs(jobs: readonly DeliveryJob[]): Promise<unknown>;
+  polls?: boolean;
   clear?: EventSystem["clear"];
 }
 
@@ -84,6 +85,7 @@ export async function startPeerEvents(context: BenchContext, options: PeerOption
       return row ?? { done: 0, attempts: 0 };
     },
     ...suspension(pid),
+    polls: options.polls ?? false,
     ...(options.clear ? { clear: options.clear } : {}),
   };
 }

@@ -19,10 +19,17 @@ interface BacklogParts<Item> {
 export const backlogContestant = <Item>(
   system: BacklogSystem<Item>,
   parts: BacklogParts<Item>,
-): Contestant => ({
-  name: system.name,
-  run: async () => (await workOffBacklog(system, parts)).sample,
-});
+): Contestant => {
+  if (system.polls) system.suspend();
+  return {
+    name: system.name,
+    async run() {
+      const { sample } = await workOffBacklog(system, parts);
+      if (system.polls) system.suspend();
+      return sample;
+    },
+  };
+};
 
 /** Throws unless each item arrived exactly once and has one attempt. */
 export async function workOffBacklog<Item>(
