@@ -82,6 +82,8 @@ function createSends(
       what: "message",
       write: (outcomes) => writeSends({ db, notifier, streams }, outcomes),
       withoutRemoteText: withoutPlatformIds,
+      // Each send needs several writes: with fewer, most slots would be free while outcomes wait for the database.
+      maxUnwritten: resolve(c, CONFIG).DISPATCHER_CONCURRENCY,
       log,
     }),
     tracker: resolve(c, WATCHDOG).tracker,

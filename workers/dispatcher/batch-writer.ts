@@ -18,7 +18,7 @@ import type { WriteResult } from "../../src/store/tenants/client-locks.ts";
 /** Outcomes of calls that end within this time share a statement, because commits are the database's bottleneck. */
 const BATCH_WINDOW_MS = 3;
 const MAX_BATCH_ROWS = 100;
-/** With this many unwritten outcomes no call is started: after a crash, all of them are delivered twice. */
+/** After a crash, events whose outcome is unwritten are delivered twice. */
 const MAX_UNWRITTEN_ROWS = 50;
 /** A deletion takes seconds; the lease of a blocked outcome lasts a minute. */
 const BLOCKED_RETRY_MS = 1 * SECOND;
@@ -35,11 +35,13 @@ interface BatchWriterParts<F extends OwnedRow> {
   write(finishes: readonly F[]): Promise<WriteResult>;
   /** Returns the outcome without text from the remote side; undefined when there is none to remove. */
   withoutRemoteText(finish: F): F | undefined;
+  /** With this many unwritten outcomes no call is started. */
+  maxUnwritten?: number;
   log: Log;
 }
 
 export interface BatchWriter<F> {
-  /** Resolves when fewer than MAX_UNWRITTEN_ROWS outcomes are unwritten. */
+  /** Resolves when fewer than `maxUnwritten` outcomes are unwritten. */
   waitForDrain(): Promise<void>;
   /** Resolves when the outcome is written or logged as failed, the lease was lost, or the write was abandoned. */
   finish(finish: F): Promise<void>;
@@ -50,7 +52,7 @@ export interface BatchWriter<F> {
 const ID_FIELDS = { delivery: "event_id", message: "message_id" } as const;
 
 export function createBatchWriter<F extends OwnedRow>(parts: BatchWriterParts<F>): BatchWriter<F> {
-  const { what, log } = parts;
+  const { what, log, maxUnwritten = MAX_UNWRITTEN_ROWS } = parts;
   const fieldsOf = ({ client_id: client, id }: OwnedRow) => ({ client, [ID_FIELDS[what]]: id });
   const abandoning = new AbortController();
   setMaxListeners(0, abandoning.signal); // one listener per blocked outcome, which is no leak
@@ -113,7 +115,7 @@ export function createBatchWriter<F extends OwnedRow>(parts: BatchWriterParts<F>
 
   return {
     finish: finishRow,
-    waitForDrain: () => batcher.waitUntilBelow(MAX_UNWRITTEN_ROWS),
+    waitForDrain: () => batcher.waitUntilBelow(maxUnwritten),
     abandon() {
       const count = batcher.size() + blockedCount;
       if (count > 0) log.error("batch_writer.abandoned", { what, count });

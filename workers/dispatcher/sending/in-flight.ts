@@ -26,10 +26,10 @@ import type { FinishedSend } from "./write-sends.ts";
 
 /**
  * A send is queued in its channel's queue; the pacer takes it out when it has a concurrency slot and a rate slot. It is
- * then claimed and sent, and holds the concurrency slot all the time. `dispatch` queues sends and returns those that do
- * not fit to their rows. `run` moves a send on: wait for its rate slot, claim, send, record. The slots come before the
- * claim, so that a claimed send goes out immediately. `stop` returns waiting sends to their rows; claimed ones are
- * awaited, never aborted.
+ * then claimed and sent, and holds the concurrency slot until its call ends; the batch writer limits the unwritten
+ * outcomes. `dispatch` queues sends and returns those that do not fit to their rows. `run` moves a send on: wait for its
+ * rate slot, claim, send, record. The slots come before the claim, so that a claimed send goes out immediately. `stop`
+ * returns waiting sends to their rows; claimed ones are awaited, never aborted.
  */
 
 interface SendsParts {
@@ -107,34 +107,45 @@ export function createInFlightSends(parts: SendsParts) {
   }
 
   function start(send: PacedSend): void {
-    const work = run(send).finally(() => {
-      release(send.channelId);
-      running.delete(work);
-      pacer.wake();
-    });
+    const work = run(send).finally(() => running.delete(work));
     running.add(work);
   }
 
-  async function run({ wait, ...ref }: PacedSend): Promise<void> {
+  async function run(send: PacedSend): Promise<void> {
+    const onCallEnd = () => {
+      release(send.channelId);
+      pacer.wake();
+    };
+    const claimed = await waitAndClaim(send);
+    if (claimed?.row) await attempt(claimed.row, claimed.lease, onCallEnd);
+    else onCallEnd();
+  }
+
+  async function waitAndClaim({ wait, ...ref }: PacedSend) {
     if (wait > 0) await pause(wait, stopping.signal);
-    if (stopping.signal.aborted) return unmarks.add({ ...ref, slotAt: Date.now() }).catch(() => {});
-    const claimed = await claims(ref);
-    if (claimed?.row) await attempt(claimed.row, claimed.lease);
+    await batchWriter.waitForDrain();
+    if (!stopping.signal.aborted) return claims(ref);
+    await unmarks.add({ ...ref, slotAt: Date.now() }).catch(() => {});
+    return undefined;
   }
 
-  async function attempt(row: ClaimedSend, lease: string): Promise<void> {
+  async function attempt(row: ClaimedSend, lease: string, onCallEnd: () => void): Promise<void> {
     const unit = parts.tracker.begin(`message ${row.id} client ${row.client_id}`);
-    await sendAndRecord(row, lease, unit).finally(() => unit.end());
+    try {
+      const began = performance.now();
+      const result = await parts.send(row, lease, unit).finally(onCallEnd);
+      if (result) await record(row, lease, result, Math.round(performance.now() - began));
+      else log.warn("message.lease_lost", { client: row.client_id, message_id: row.id });
+    } finally {
+      unit.end();
+    }
   }
 
-  async function sendAndRecord(row: ClaimedSend, lease: string, unit: UnitOfWork): Promise<void> {
-    const began = performance.now();
-    const result = await parts.send(row, lease, unit);
+  async function record(row: ClaimedSend, lease: string, result: MessageOutcome, ms: number): Promise<void> {
     const { client_id, id } = row;
-    if (!result) return log.warn("message.lease_lost", { client: client_id, message_id: id });
     const isReachable = hasConnection(result);
     if (isReachable !== undefined) availability.record(row, isReachable);
-    parts.record(row, result, Math.round(performance.now() - began));
+    parts.record(row, result, ms);
     await batchWriter.finish({ client_id, id, lease, ...result.finish, events: result.events });
   }
 

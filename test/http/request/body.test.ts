@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import t, { type Test } from "tap";
+import type { ApiError } from "../../../src/http/api-error.ts";
+import { BODY_TIMEOUTS_MS, incomingBody } from "../../../src/http/request/body.ts";
+import { createBodyMemory } from "../../../src/http/request/body-memory.ts";
+import { until } from "../../fixtures/until.ts";
+
+const LIMIT = 1_000;
+const MEMORY = 100;
+
+interface Answer {
+  /** The body, or the code of the error that reading it threw. */
+  text: string;
+  /** True when the body was there when it was read. */
+  hadArrived: boolean;
+}
+
+/** A server that reads each body in a later turn than its headers, as after an authentication, and answers with it. */
+async function startServer(t: Test) {
+  const memory = createBodyMemory(MEMORY);
+  const server = createServer(async (request, response) => {
+    const rules = { limit: LIMIT, isPublic: false, memory, pace: undefined, timeouts: BODY_TIMEOUTS_MS };
+    const body = incomingBody(request, rules);
+    await until("the beginning of the body has arrived", () => request.readableLength > 0);
+    const answer = (text: string, hadArrived: boolean) => {
+      body.release();
+      response.end(JSON.stringify({ text, hadArrived } satisfies Answer));
+    };
+    try {
+      const content = body.read();
+      const hadArrived = Buffer.isBuffer(content);
+      answer((await content).toString(), hadArrived);
+    } catch (error) {
+      answer((error as ApiError).code, true);
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.teardown(() => server.close());
+  return { memory, port: (server.address() as AddressInfo).port };
+}
+
+const head = (length: number) => `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
+
+/** Requests on one connection, which stays open. */
+async function openConnection(t: Test, port: number) {
+  const socket = connect(port, "127.0.0.1");
+  t.teardown(() => socket.destroy());
+  let received = "";
+  socket.on("data", (chunk) => (received += chunk));
+  return {
+    write: (text: string) => void socket.write(text),
+    nextAnswer: () =>
+      until("the answer has arrived", () => {
+        const found = /\r\n\r\n(\{.*?\})/.exec(received);
+        if (!found) return undefined;
+        received = received.slice(found.index + found[0].length);
+        return JSON.parse(found[1] as string) as Answer;
+      }),
+  };
+}
+
+t.test("a body is read whole, whether or not it arrives with its headers", async (t) => {
+  const { memory, port } = await startServer(t);
+  const { write, nextAnswer } = await openConnection(t, port);
+  write(`${head(5)}first`);
+  t.same(await nextAnswer(), { text: "first", hadArrived: true });
+  write(`${head(6)}sec`);
+  setImmediate(write, "ond");
+  const { text } = await nextAnswer();
+  t.equal(text, "second");
+  write(`${head(5)}third`);
+  t.same(await nextAnswer(), { text: "third", hadArrived: true }, "the connection can be used further");
+  t.ok(memory.add(MEMORY, false), "no bytes are held after the answers");
+});
+
+t.test("two requests that arrive together have bodies of their own", async (t) => {
+  const { port } = await startServer(t);
+  const { write, nextAnswer } = await openConnection(t, port);
+  write(`${head(3)}one${head(3)}two`);
+  t.equal((await nextAnswer()).text, "one");
+  t.equal((await nextAnswer()).text, "two");
+});
+
+t.test("a body that has arrived is rejected while the memory for bodies is used up", async (t) => {
+  const { memory, port } = await startServer(t);
+  const { write, nextAnswer } = await openConnection(t, port);
+  memory.add(MEMORY, false);
+  write(`${head(5)}first`);
+  t.equal((await nextAnswer()).text, "overloaded");
+  memory.remove(MEMORY, false);
+  write(`${head(6)}second`);
+  t.equal((await nextAnswer()).text, "second", "the connection can be used further");
+});
