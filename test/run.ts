@@ -5,26 +5,27 @@ import { join } from "node:path";
 import { ensurePrograms } from "../src/local/install-programs.ts";
 import { startServers } from "../src/local/servers.ts";
 import { runChecks } from "./driver/checks.ts";
-import { type AssertionCount, say, saySlowest, sumCounts } from "./driver/count.ts";
 import { testEnvironment } from "./driver/environment.ts";
+import { type Outcome, say, saySlowest, saySummary } from "./driver/outcomes.ts";
 import { makeTemplateDatabase } from "./driver/template-database.ts";
 import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
+import { processorSeconds } from "./fixtures/processes/processor-time.ts";
 import { volatileFolder } from "./fixtures/servers/folders.ts";
 import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
 
 /** More runners than cores, because most files wait more than they compute. */
 const RUNNER_COUNT = availableParallelism() + 3;
 
-const runInSequence = (files: readonly string[], env: Record<string, string>): Promise<AssertionCount[]> =>
+const runInSequence = (files: readonly string[], env: Record<string, string>): Promise<Outcome[]> =>
   runFiles({ light: files, heavy: [], runners: 1, env });
 
-async function runAll(env: Record<string, string>): Promise<AssertionCount[]> {
+async function runAll(env: Record<string, string>): Promise<Outcome[]> {
   const { light, heavy, alone } = testFiles();
-  const counts = await runFiles({ light, heavy, runners: RUNNER_COUNT, env });
-  return [...counts, ...(await runInSequence(alone, env))];
+  const outcomes = await runFiles({ light, heavy, runners: RUNNER_COUNT, env });
+  return [...outcomes, ...(await runInSequence(alone, env))];
 }
 
-async function main(chosen: readonly string[]): Promise<AssertionCount> {
+async function main(chosen: readonly string[]): Promise<Outcome[]> {
   // The static checks need no servers, so they start before them.
   const checks = chosen.length > 0 ? Promise.resolve([]) : runChecks();
   // All programs are ensured together, so that one message names all missing ones. Single files install their own.
@@ -37,8 +38,8 @@ async function main(chosen: readonly string[]): Promise<AssertionCount> {
     await makeTemplateDatabase(DATABASE_URL, REDIS_URL);
     const servers = { TEST_DATABASE_URL: DATABASE_URL, TEST_REDIS_URL: REDIS_URL };
     const env = testEnvironment(servers);
-    const counts = await (chosen.length > 0 ? runInSequence(chosen, env) : runAll(env));
-    return sumCounts([...counts, ...(await checks)]);
+    const outcomes = await (chosen.length > 0 ? runInSequence(chosen, env) : runAll(env));
+    return [...outcomes, ...(await checks)];
   } finally {
     await stop();
     rmSync(folder, { recursive: true, force: true });
@@ -48,10 +49,19 @@ async function main(chosen: readonly string[]): Promise<AssertionCount> {
 // A signal stops the test files; this process continues in order to stop the servers.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stopFiles);
 
-const { passed, failed } = await main(process.argv.slice(2)).catch((error: unknown): AssertionCount => {
+const startedAt = performance.now();
+const outcomes = await main(process.argv.slice(2)).catch((error: unknown): Outcome[] => {
   say(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  return { passed: 0, failed: 1 };
+  return [{ name: "npm test", ms: 0, passed: 0, failures: [`npm test > ${error}`] }];
 });
-saySlowest();
-say(`${passed} passed, ${failed} failed`);
-process.exit(failed === 0 && passed > 0 ? 0 : 1);
+const summary = {
+  seconds: (performance.now() - startedAt) / 1_000,
+  processorSeconds: processorSeconds(process.pid),
+  passed: outcomes.reduce((sum, { passed }) => sum + passed, 0),
+  failures: outcomes.flatMap(({ failures }) => failures),
+};
+saySlowest(outcomes);
+saySummary(summary);
+const end = () => process.exit(summary.failures.length === 0 && summary.passed > 0 ? 0 : 1);
+if (process.send) process.send(summary, end);
+else end();

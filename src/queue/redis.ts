@@ -14,11 +14,15 @@ export type RedisClient = Redis | Cluster;
 const backOff = (maxDelayMs: number) => (attempt: number) => Math.min(200 * 2 ** (attempt - 1), maxDelayMs);
 
 /**
- * The client for commands that must not wait: they fail immediately while Redis is unavailable, and after 500 ms when
- * it hangs. Blocking reads need a reader client.
+ * The client for commands that must not wait: they fail immediately while Redis is unavailable, and after
+ * `commandTimeout` when it hangs. Blocking reads need a reader client.
  */
-export function createProducerClient(settings: Settings, log: Log): RedisClient {
-  const client = createClient(settings, FAIL_FAST);
+export function createProducerClient(
+  settings: Settings,
+  log: Log,
+  commandTimeout = COMMAND_TIMEOUT_MS,
+): RedisClient {
+  const client = createClient(settings, { ...FAIL_FAST, commandTimeout });
   const outageLogger = createOutageLogger(log, {
     unavailable: "redis.unavailable",
     recovered: "redis.recovered",
@@ -43,9 +47,9 @@ interface ConnectionOptions {
   retryStrategy(attempt: number): number;
 }
 
+const COMMAND_TIMEOUT_MS = 500;
 const FAIL_FAST: ConnectionOptions = {
   maxRetriesPerRequest: 1,
-  commandTimeout: 500,
   connectTimeout: 5 * SECOND,
   retryStrategy: backOff(5 * SECOND),
 };

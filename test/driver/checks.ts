@@ -3,12 +3,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { processCommand } from "../../src/local/process-commands.ts";
 import { packageRoot } from "../../src/runtime/package-root.ts";
-import { type AssertionCount, say, sayOutcome } from "./count.ts";
 import { testEnvironment } from "./environment.ts";
+import { type Outcome, say, sayOutcome } from "./outcomes.ts";
 import { lowerPriority } from "./priority.ts";
 
 /** Runs the static checks: lint, types, OpenAPI document, regular expressions. Each counts as one assertion. */
-export async function runChecks(): Promise<AssertionCount[]> {
+export async function runChecks(): Promise<Outcome[]> {
   return [
     await check("lint and format", packageCommand("biome"), ["ci", "--colors=off"]),
     await check("types", process.execPath, [TYPE_CHECKER]),
@@ -26,7 +26,7 @@ const TYPE_CHECKER = "node_modules/typescript/bin/tsc";
 
 const packageCommand = (name: string) => join(packageRoot(), "node_modules/.bin", name);
 
-async function check(name: string, command: string, args: readonly string[]): Promise<AssertionCount> {
+async function check(name: string, command: string, args: readonly string[]): Promise<Outcome> {
   const startedAt = Date.now();
   const child = spawn(command, args, {
     cwd: packageRoot(),
@@ -37,8 +37,15 @@ async function check(name: string, command: string, args: readonly string[]): Pr
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(String(chunk)));
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
   if (code !== 0) say(output.join(""));
-  sayOutcome(code === 0, name, startedAt);
-  return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+  const isPassed = code === 0;
+  const outcome = {
+    name,
+    ms: Date.now() - startedAt,
+    passed: isPassed ? 1 : 0,
+    failures: isPassed ? [] : [name],
+  };
+  sayOutcome(outcome);
+  return outcome;
 }
 
 /** Writes the OpenAPI document, generated without any setting, and returns the file's path. */

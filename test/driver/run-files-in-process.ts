@@ -5,19 +5,21 @@ import type { Readable } from "node:stream";
 import { Parser } from "tap-parser";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import { UNDOCUMENTED_EVENT_EXIT_CODE } from "../fixtures/events/stored-events.ts";
-import { type AssertionCount, say, sayOutcome } from "./count.ts";
+import { processorSeconds } from "../fixtures/processes/processor-time.ts";
+import { type Outcome, say, sayOutcome } from "./outcomes.ts";
 import { lowerPriority } from "./priority.ts";
 
 /** The test that a runner adds after the tests of a file. */
 export const END_OF_FILE = "(end of file)";
 
 /** A file that takes longer is considered hanging and killed. */
-const FILE_TIMEOUT_MS = 300_000;
+const FILE_TIMEOUT_MS = 900_000;
 
 interface FileRun {
-  file: string;
+  outcome: Outcome;
   startedAt: number;
-  count: AssertionCount;
+  /** Processor seconds of the runner before the file. */
+  secondsBefore: number;
   watchdog: NodeJS.Timeout;
 }
 
@@ -36,8 +38,8 @@ export async function runFilesInProcess({
   env,
   isLowPriority,
   onChild,
-}: RunnerOptions): Promise<AssertionCount[]> {
-  const counts: AssertionCount[] = [];
+}: RunnerOptions): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
   const child = startRunner(env);
   if (isLowPriority) lowerPriority(child);
   onChild(child);
@@ -45,14 +47,17 @@ export async function runFilesInProcess({
   const startNext = () => {
     const file = nextFile();
     run = file === undefined ? undefined : startFileRun(file, child);
-    if (run) child.send(run.file);
+    if (run) child.send(run.outcome.name);
     else child.disconnect();
   };
   const finishCurrent = () => {
     if (!run) return;
-    clearTimeout(run.watchdog);
-    sayOutcome(run.count.failed === 0, run.file, run.startedAt);
-    counts.push(run.count);
+    const { outcome, startedAt, secondsBefore, watchdog } = run;
+    clearTimeout(watchdog);
+    outcome.ms = Date.now() - startedAt;
+    outcome.processorSeconds = Math.max(0, processorSeconds(child.pid as number) - secondsBefore);
+    sayOutcome(outcome);
+    outcomes.push(outcome);
     run = undefined;
   };
   const parser = new Parser();
@@ -71,14 +76,16 @@ export async function runFilesInProcess({
   startNext();
   await Promise.all([once(child, "exit"), once(child.stdout, "end")]);
   if (run) {
-    (run as FileRun).count.failed += 1; // the process died before it could report the failure
+    const { outcome } = run as FileRun;
+    outcome.failures.push(`${outcome.name} > the process died`);
     finishCurrent();
   }
   if (child.exitCode === UNDOCUMENTED_EVENT_EXIT_CODE) {
-    say("FAILED an event is not as documented; see the output above");
-    counts.push({ passed: 0, failed: 1 });
+    const failure = "an event is not as documented; see the output above";
+    say(`FAILED ${failure}`);
+    outcomes.push({ name: "events", ms: 0, passed: 0, failures: [failure] });
   }
-  return counts;
+  return outcomes;
 }
 
 const startRunner = (env: Record<string, string>) =>
@@ -89,9 +96,9 @@ const startRunner = (env: Record<string, string>) =>
   }) as ChildProcess & { stdout: Readable };
 
 const startFileRun = (file: string, child: ChildProcess): FileRun => ({
-  file,
+  outcome: { name: file, ms: 0, passed: 0, failures: [] },
   startedAt: Date.now(),
-  count: { passed: 0, failed: 0 },
+  secondsBefore: processorSeconds(child.pid as number),
   watchdog: setTimeout(() => child.kill("SIGKILL"), FILE_TIMEOUT_MS),
 });
 
@@ -109,12 +116,12 @@ function countAssertions(
   parser.on("assert", ({ ok, name, diag, todo, skip }) => {
     const run = current();
     if (!run || children.has(name)) return;
-    if (ok && !todo && !skip) run.count.passed += 1;
+    if (ok && !todo && !skip) run.outcome.passed += 1;
     else {
-      run.count.failed += 1;
+      const title = [run.outcome.name, ...parentNames, name].join(" > ");
+      run.outcome.failures.push(title);
       const { diff, source, ...rest } = diag ?? { todo, skip };
-      const title = `FAILED ${[run.file, ...parentNames, name].join(" > ")}`;
-      say([title, diff, source, JSON.stringify(rest)].filter(Boolean).join("\n"));
+      say([`FAILED ${title}`, diff, source, JSON.stringify(rest)].filter(Boolean).join("\n"));
     }
   });
 }

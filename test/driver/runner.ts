@@ -6,10 +6,12 @@ import { packageRoot } from "../../src/runtime/package-root.ts";
 import { END_OF_FILE } from "./run-files-in-process.ts";
 
 let startNextFile = (): void => {};
+let fileCount = 0;
 
 async function run(file: string): Promise<void> {
   const built = join(packageRoot(), "dist", file.replace(/\.ts$/, ".js"));
-  const loaded = import(pathToFileURL(built).href);
+  // The number makes each import run the file again: a file may be repeated in one process.
+  const loaded = import(`${pathToFileURL(built).href}?${fileCount++}`);
   const fault = await loaded.then(
     () => undefined,
     (error: unknown) => error,

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../src/runtime/package-root.ts";
-import type { AssertionCount } from "./count.ts";
+import type { Outcome } from "./outcomes.ts";
 import { runFilesInProcess } from "./run-files-in-process.ts";
 
 /** The slowest files, which mostly wait. They run first, so that the run does not end by waiting for them alone. */
@@ -65,21 +65,21 @@ const MAX_HEAVY_RUNNERS = 2;
  * Runs the files and prints one line for each and the details of failures. At most MAX_HEAVY_RUNNERS run heavy files,
  * because each starts many processes; the other runners run light files at a lower priority.
  */
-export async function runFiles({ light, heavy, runners, env }: RunOptions): Promise<AssertionCount[]> {
+export async function runFiles({ light, heavy, runners, env }: RunOptions): Promise<Outcome[]> {
   const [lightFiles, heavyFiles] = [[...light], [...heavy]];
-  const counts: AssertionCount[] = [];
+  const outcomes: Outcome[] = [];
   const runQueues = async (queues: string[][], isLowPriority: boolean) => {
     const nextQueue = () => queues.find((files) => files.length > 0);
     const nextFile = () => nextQueue()?.shift();
     while (nextQueue() && !stopped)
-      counts.push(...(await runFilesInProcess({ nextFile, env, isLowPriority, onChild: trackChild })));
+      outcomes.push(...(await runFilesInProcess({ nextFile, env, isLowPriority, onChild: trackChild })));
   };
   await Promise.all(
     Array.from({ length: runners }, (_, index) =>
       index < MAX_HEAVY_RUNNERS ? runQueues([heavyFiles, lightFiles], false) : runQueues([lightFiles], true),
     ),
   );
-  return counts;
+  return outcomes;
 }
 
 function trackChild(child: ChildProcess): void {

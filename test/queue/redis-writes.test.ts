@@ -1,6 +1,9 @@
 import t from "tap";
-import type { RedisClient } from "../../src/queue/redis.ts";
+import { awaitConnection, createProducerClient, type RedisClient } from "../../src/queue/redis.ts";
 import { isWriteRefusal, probeRedisWrites } from "../../src/queue/redis-writes.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
+import { captureLog } from "../fixtures/captured-log.ts";
+import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 import {
   connectRedis,
   openProducer,
@@ -68,7 +71,10 @@ t.test("an unreachable or hanging Redis is no refusal", async (t) => {
   t.ok(unreachable);
   t.notOk(isWriteRefusal(unreachable));
   const server = await startPrivateRedis(t);
-  const redis = await connectRedis(t, server.url);
+  const config = readConfig({ ...unconnectedSettings(), REDIS_URL: server.url });
+  const redis = createProducerClient(config, captureLog().log);
+  t.teardown(() => redis.disconnect());
+  await awaitConnection(redis, 60_000);
   const [hanging, late] = await whileFrozen(server.pid, async () => [
     await errorOf(probe(redis)),
     await errorOf(probeRedisWrites(redis, { partitions: 1, timeoutMs: 1 })),

@@ -1,20 +1,11 @@
 import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
-import { awaitConnection, createProducerClient } from "../../src/queue/redis.ts";
-import { readConfig } from "../../src/runtime/config/config.ts";
+import type { RedisClient } from "../../src/queue/redis.ts";
 import { MINUTE } from "../../src/runtime/durations.ts";
 import { type AttemptLimiter, createAttemptLimiter } from "../../src/security/attempt-limiter.ts";
 import { PAIR_RULE } from "../../src/security/sign-in-limits.ts";
-import { captureLog } from "../fixtures/captured-log.ts";
-import { unconnectedSettings } from "../fixtures/processes/settings.ts";
+import { connectRedis, openProducer } from "../fixtures/servers/redis.ts";
 import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
-
-async function openLimiter(t: Test, REDIS_URL: string): Promise<AttemptLimiter> {
-  const redis = createProducerClient(readConfig({ ...unconnectedSettings(), REDIS_URL }), captureLog().log);
-  t.teardown(() => redis.disconnect());
-  await awaitConnection(redis, 1_000);
-  return createAttemptLimiter(redis, PAIR_RULE);
-}
 
 const newIdentity = () => ["192.0.2.1", `${randomUUID()}@example.com`];
 const fails = async () => undefined;
@@ -27,14 +18,14 @@ async function failTimes(limiter: AttemptLimiter, identity: readonly string[], t
   for (let count = 0; count < times; count++) await limiter(identity, fails);
 }
 
-const STORES: Record<string, () => Promise<string>> = {
-  "in Redis": allocateRedisDatabase,
-  "in the process while Redis is unavailable": async () => "redis://127.0.0.1:1",
+const STORES: Record<string, (t: Test) => Promise<RedisClient>> = {
+  "in Redis": connectRedis,
+  "in the process while Redis is unavailable": async (t) => openProducer(t),
 };
 
-for (const [place, address] of Object.entries(STORES))
+for (const [place, open] of Object.entries(STORES))
   t.test(`attempts are counted ${place}`, async (t) => {
-    const limiter = await openLimiter(t, await address());
+    const limiter = createAttemptLimiter(await open(t), PAIR_RULE);
 
     t.test("after ten failures the next attempt is rejected without running", async (t) => {
       const identity = newIdentity();
@@ -102,7 +93,8 @@ for (const [place, address] of Object.entries(STORES))
 
 t.test("two processes share their counts", async (t) => {
   const address = await allocateRedisDatabase();
-  const [one, other] = [await openLimiter(t, address), await openLimiter(t, address)];
+  const openLimiter = async () => createAttemptLimiter(await connectRedis(t, address), PAIR_RULE);
+  const [one, other] = [await openLimiter(), await openLimiter()];
   const identity = newIdentity();
   await failTimes(one, identity, 5);
   await failTimes(other, identity, 5);

@@ -1,19 +1,9 @@
 import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
-import { awaitConnection, createProducerClient } from "../../src/queue/redis.ts";
-import { readConfig } from "../../src/runtime/config/config.ts";
+import type { RedisClient } from "../../src/queue/redis.ts";
 import { HOUR, MINUTE } from "../../src/runtime/durations.ts";
 import { createSignInLimiter, type SignInLimiter } from "../../src/security/sign-in-limits.ts";
-import { captureLog } from "../fixtures/captured-log.ts";
-import { unconnectedSettings } from "../fixtures/processes/settings.ts";
-import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
-
-async function openLimiter(t: Test, REDIS_URL: string) {
-  const redis = createProducerClient(readConfig({ ...unconnectedSettings(), REDIS_URL }), captureLog().log);
-  t.teardown(() => redis.disconnect());
-  await awaitConnection(redis, 1_000);
-  return createSignInLimiter(redis);
-}
+import { connectRedis, openProducer } from "../fixtures/servers/redis.ts";
 
 const newEmail = () => `${randomUUID()}@example.com`;
 const newNetwork = () => `network ${randomUUID()}`;
@@ -39,14 +29,14 @@ async function failTimes(limiter: SignInLimiter, times: number, attempt: Try): P
 
 const SUCCEEDED = { outcome: "made", result: "in" };
 
-const STORES: Record<string, () => Promise<string>> = {
-  "in Redis": allocateRedisDatabase,
-  "in the process while Redis is unavailable": async () => "redis://127.0.0.1:1",
+const STORES: Record<string, (t: Test) => Promise<RedisClient>> = {
+  "in Redis": connectRedis,
+  "in the process while Redis is unavailable": async (t) => openProducer(t),
 };
 
-for (const [place, address] of Object.entries(STORES))
+for (const [place, open] of Object.entries(STORES))
   t.test(`failures are counted ${place}`, async (t) => {
-    const limiter = await openLimiter(t, await address());
+    const limiter = createSignInLimiter(await open(t));
 
     t.test("a network and an email together may fail ten times in a minute", async (t) => {
       const pair = { network: newNetwork(), email: newEmail() };

@@ -7,8 +7,6 @@ import t, { type Test } from "tap";
 import { createPlatformClient } from "../../../src/platforms/client/client.ts";
 import { createExchanges } from "../../../src/platforms/client/create-exchanges.ts";
 import { createHolds } from "../../../src/queue/platform-holds.ts";
-import { awaitConnection, createProducerClient } from "../../../src/queue/redis.ts";
-import { readConfig } from "../../../src/runtime/config/config.ts";
 import { listen } from "../../../src/runtime/listen.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
@@ -19,8 +17,8 @@ import {
   DEMO_CHAT_NUMBER,
   startPlatforms,
 } from "../../fixtures/platforms/platforms.ts";
-import { unconnectedSettings } from "../../fixtures/processes/settings.ts";
 import { SANDBOX_SETTINGS } from "../../fixtures/sandbox/sandbox.ts";
+import { connectRedis } from "../../fixtures/servers/redis.ts";
 import { allocateRedisDatabase } from "../../fixtures/servers/servers.ts";
 
 const APP = { id: SANDBOX_SETTINGS.PLATFORM_APP_ID, secret: SANDBOX_SETTINGS.PLATFORM_APP_SECRET };
@@ -29,17 +27,9 @@ const CAMPAIGN = { name: "Dropped", objective: "OUTCOME_TRAFFIC" };
 /** A client for calls with arbitrary parameters. */
 async function createTestClient(t: Test, address: string) {
   const { log, lines } = captureLog();
-  const redis = createProducerClient(
-    readConfig({ ...unconnectedSettings(), REDIS_URL: await allocateRedisDatabase() }),
-    log,
-  );
-  await awaitConnection(redis, 10_000);
   const exchanges = createExchanges();
-  t.teardown(() => {
-    exchanges.close();
-    redis.disconnect();
-  });
-  const parts = { app: APP, exchanges, holds: createHolds(redis), log };
+  t.teardown(() => exchanges.close());
+  const parts = { app: APP, exchanges, holds: createHolds(await connectRedis(t)), log };
   return { client: createPlatformClient({ name: "ads", address, ...parts }), lines };
 }
 
