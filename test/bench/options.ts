@@ -5,6 +5,8 @@ export interface BenchOptions {
   cases: readonly BenchCase[];
   rounds: number;
   scale: number;
+  /** One round with a few items: shows that the cases work, not how fast they are. */
+  isSmokeTest: boolean;
   /** Updates docs/benchmarks.*. */
   write: boolean;
 }
@@ -19,17 +21,18 @@ export function readOptions(args: readonly string[], allCases: readonly BenchCas
       only: { type: "string" },
       rounds: { type: "string", default: String(MIN_ROUNDS) },
       scale: { type: "string", default: "1" },
+      smoke: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
     },
   });
-  const rounds = positive("rounds", values.rounds);
+  const rounds = values.smoke ? 1 : positive("rounds", values.rounds);
   const scale = positive("scale", values.scale);
   if (values.write && (rounds < MIN_ROUNDS || scale < 1))
     throw new Error(`--write needs at least ${MIN_ROUNDS} rounds with all items`);
   const cases = chooseCases(values.only, allCases);
   if (values.write && cases.some((chosen) => !allCases.includes(chosen)))
     throw new Error("--write needs whole cases, because it replaces all rows of a case");
-  return { cases, rounds, scale, write: values.write };
+  return { cases, rounds, scale, isSmokeTest: values.smoke, write: values.write };
 }
 
 /** `only` names cases (`door`) and single variants (`door/10`). */

@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: measures Herald beside other implementations on private servers. Options: --only=CASE[,CASE],
- * --rounds=5, --scale=1 (multiplies the counts), --write (updates docs/benchmarks.*).
+ * --rounds=5, --scale=1 (multiplies the counts), --smoke (one round with a few items), --write (updates docs/benchmarks.*).
  */
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal
 const MAX_QUIET_LOAD = 0.5;
 
 async function main(): Promise<void> {
-  const { cases, rounds, scale, write } = readOptions(process.argv.slice(2), CASES);
+  const { cases, write, ...scope } = readOptions(process.argv.slice(2), CASES);
   const loadBefore = readLoadAverage();
   if (loadBefore > MAX_QUIET_LOAD)
     say(`The load average is ${loadBefore}: other work on this machine will distort the figures`);
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
     const machine = await describeMachine(DATABASE_URL, REDIS_URL);
     const run = { date: new Date().toISOString(), machine, loadBefore };
     const { signal } = interruption;
-    const results = await runCases(cases, { rounds, scale, isSmokeTest: false, say, signal });
+    const results = await runCases(cases, { ...scope, say, signal });
     reportResults(results, { run, write, say });
   } finally {
     await stop();

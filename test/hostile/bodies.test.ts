@@ -42,9 +42,15 @@ function* hostileParameters(endpoint: Route, params: Record<string, unknown>): G
 
 const TYPES_WITHOUT_TEXT = ["array", "object", "number", "integer", "boolean"];
 
-/** A field that cannot be a text refuses each by its type, so one is enough. */
-const textsFor = ({ type }: TSchema, length: number): string[] =>
-  hostileTexts(length).slice(0, TYPES_WITHOUT_TEXT.includes(type) ? 1 : undefined);
+/**
+ * Three texts per field, others for the next field: every pattern is proven to take linear time by the static check, so
+ * not each has to be tried with each text. A field that cannot be a text refuses each by its type, so one is enough.
+ */
+function textsFor({ type }: TSchema, length: number, field: number): string[] {
+  const texts = hostileTexts(length);
+  const count = TYPES_WITHOUT_TEXT.includes(type) ? 1 : 3;
+  return Array.from({ length: count }, (_, index) => texts[(3 * field + index) % texts.length] as string);
+}
 
 /** Each field in turn has a hostile text, and the body as a whole a hostile shape. */
 function* hostileBodies(endpoint: Route, path: string): Generator<HostileRequest> {
@@ -52,8 +58,8 @@ function* hostileBodies(endpoint: Route, path: string): Generator<HostileRequest
   if (endpoint.method === "get" || (endpoint.body && !schema)) return;
   const example = examplesOf(schema, titleOf(endpoint));
   const length = endpoint.scope === "public" ? PUBLIC_TEXT_CHARS : LONG_TEXT_CHARS;
-  for (const [field, fieldSchema] of Object.entries(schema?.properties ?? {}))
-    for (const text of textsFor(fieldSchema, length))
+  for (const [index, [field, fieldSchema]] of Object.entries(schema?.properties ?? {}).entries())
+    for (const text of textsFor(fieldSchema, length, index))
       yield { path, raw: JSON.stringify({ ...example, [field]: text }) };
   const count = length / 10;
   yield { path, raw: `{${Array.from({ length: count }, (_, index) => `"f${index}":1`).join()}}` };
@@ -122,7 +128,7 @@ t.test("hostile requests", async (t) => {
       );
     for (const [name, raw] of BODIES) {
       const attack = (path: string, headers: Record<string, string> = {}) =>
-        Promise.all(Array.from({ length: 10 }, () => post(path, raw, headers)));
+        Promise.all(Array.from({ length: 5 }, () => post(path, raw, headers)));
       const statuses = await service.underProbes(t, `ten megabytes of ${name}`, async () => [
         ...(await attack("/api/auth/login")),
         ...(await attack("/platform/webhook")),

@@ -6,6 +6,7 @@ import { SECOND } from "../../src/runtime/durations.ts";
 import { createPasswords } from "../../src/security/passwords.ts";
 import { createDatabase } from "../../src/store/database/database.ts";
 import { createClient } from "../../src/store/tenants/clients.ts";
+import { watchProcessorShare } from "../fixtures/hostile/processor-share.ts";
 import { startWeb } from "../fixtures/processes/processes.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
 import { makeActor } from "../fixtures/tenants/actors.ts";
@@ -13,7 +14,7 @@ import { until } from "../fixtures/until.ts";
 
 const ATTACKERS = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
 const CONNECTIONS_PER_ATTACKER = 25;
-/** 2 s on an idle machine. */
+/** 2 s on an idle machine; without turns it would wait for the whole queue. The bound grows with the time that others take. */
 const MAX_SIGN_IN_MS = 10 * SECOND;
 
 t.test("an attack on sign-in does not lock out a user who has signed in before", async (t) => {
@@ -54,9 +55,10 @@ t.test("an attack on sign-in does not lock out a user who has signed in before",
   await until("the queue of checks is full", () => (answers.get(503) ?? 0) > 0);
   const signInInTime = async (home: string) => {
     const startedAt = performance.now();
+    const processorShare = watchProcessorShare();
     t.equal(await signIn(home, user), 200, home);
     const ms = Math.round(performance.now() - startedAt);
-    t.ok(ms < MAX_SIGN_IN_MS, `the sign-in from ${home} takes ${ms} ms`);
+    t.ok(ms < MAX_SIGN_IN_MS / processorShare(), `the sign-in from ${home} takes ${ms} ms`);
   };
   for (let round = 0; round < 2; round++) await Promise.all(homes.map(signInInTime));
   end.abort();

@@ -19,8 +19,6 @@ export interface BenchContext {
   /** For preparation and verification. */
   db: Database;
   isSmokeTest: boolean;
-  /** The processes by their commands, when several variants share the context and start equal processes once. */
-  shared?: Map<string, Promise<BenchProcess>>;
   /** Returns the number of items of a full run multiplied by the scale, or the number of the smoke test. */
   count(full: number, smoke: number): number;
   /** Registers work for the end of the variant; runs in reverse order. */
@@ -39,12 +37,10 @@ export interface RunningContext {
 export interface Scale {
   scale: number;
   isSmokeTest: boolean;
-  /** All variants of the run use one context. Their figures would influence each other: for smoke tests only. */
-  isShared?: true;
 }
 
 /** Creates a database and a Redis database for one variant, so that variants do not influence each other. */
-export async function openContext({ scale, isSmokeTest, isShared }: Scale): Promise<RunningContext> {
+export async function openContext({ scale, isSmokeTest }: Scale): Promise<RunningContext> {
   const teardowns: (() => unknown)[] = [];
   const teardown = (work: () => unknown) => void teardowns.push(work);
   let fail = (_: Error) => {};
@@ -63,7 +59,7 @@ export async function openContext({ scale, isSmokeTest, isShared }: Scale): Prom
     for (const work of teardowns.reverse()) await work();
   };
   const context = { settings, config, db, isSmokeTest, count, teardown, fail };
-  return { context: isShared ? { ...context, shared: new Map() } : context, failed, close };
+  return { context, failed, close };
 }
 
 async function clearRedis(url: string): Promise<void> {

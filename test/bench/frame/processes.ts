@@ -45,21 +45,7 @@ export async function startProgram(context: BenchContext, file: string, env: Rec
 
 type Command = readonly [string, ...string[]];
 
-/** Starts the process, unless variants that share the context have started an equal one. */
-function startProcess(
-  context: BenchContext,
-  command: Command,
-  ready: RegExp,
-  env: Record<string, string>,
-): Promise<BenchProcess> {
-  const { shared = new Map<string, Promise<BenchProcess>>() } = context;
-  const key = JSON.stringify([command, env]);
-  const process = shared.get(key) ?? startOwnProcess(context, command, ready, env);
-  shared.set(key, process);
-  return process;
-}
-
-async function startOwnProcess(
+async function startProcess(
   context: BenchContext,
   [program, ...args]: Command,
   ready: RegExp,

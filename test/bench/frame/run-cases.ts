@@ -1,5 +1,5 @@
 import type { BenchCase, Contestant, Sample, Variant } from "./case.ts";
-import { openContext, type RunningContext, type Scale } from "./context.ts";
+import { openContext, type Scale } from "./context.ts";
 import { type BenchResult, resultsOf } from "./results.ts";
 
 export interface RunOptions extends Scale {
@@ -11,27 +11,22 @@ export interface RunOptions extends Scale {
 
 /** Runs the cases one after another. Throws when a contestant fails, because its figures would be worthless. */
 export async function runCases(cases: readonly BenchCase[], options: RunOptions): Promise<BenchResult[]> {
-  const shared = options.isShared ? await openContext(options) : undefined;
   const results: BenchResult[] = [];
-  try {
-    for (const benchCase of cases)
-      for (const variant of benchCase.variants) {
-        if (options.isSmokeTest && !variant.isInSmokeTest) continue;
-        results.push(...(await runVariant(benchCase, variant, { ...options, shared })));
-      }
-  } finally {
-    await shared?.close();
-  }
+  for (const benchCase of cases)
+    for (const variant of benchCase.variants) {
+      if (options.isSmokeTest && !variant.isInSmokeTest) continue;
+      results.push(...(await runVariant(benchCase, variant, options)));
+    }
   return results;
 }
 
 async function runVariant(
   benchCase: BenchCase,
   variant: Variant,
-  options: RunOptions & { shared: RunningContext | undefined },
+  options: RunOptions,
 ): Promise<BenchResult[]> {
   const name = `${benchCase.name}/${variant.name}`;
-  const { context, failed, close } = options.shared ?? (await openContext(options));
+  const { context, failed, close } = await openContext(options);
   const interrupted = () => context.fail(new Error("interrupted"));
   options.signal?.addEventListener("abort", interrupted);
   try {
@@ -46,7 +41,7 @@ async function runVariant(
     throw new Error(`${name} failed: ${error instanceof Error ? error.message : error}`, { cause: error });
   } finally {
     options.signal?.removeEventListener("abort", interrupted);
-    if (!options.shared) await close();
+    await close();
   }
 }
 

@@ -1,11 +1,7 @@
 import { type BenchContext, openContext } from "../frame/context.ts";
 
-/**
- * Opens another database and Redis database, for a contestant that is Herald in another condition. Contestants of a shared
- * context share it too.
- */
+/** Opens another database and Redis database, for a contestant that is Herald in another condition. */
 export async function openContextBeside(context: BenchContext): Promise<BenchContext> {
-  if (context.shared) return context;
   const { isSmokeTest, count, teardown, fail } = context;
   const beside = await openContext({ scale: 1, isSmokeTest });
   teardown(beside.close);

@@ -7,6 +7,7 @@ import {
   openHostPage,
   signupFrame,
   startSignupSite,
+  untilShown,
 } from "../../fixtures/embed/signup-site.ts";
 import { OTHER_WABA_ID, PAGE_ID, PHONE_NUMBER_ID, PIN_NUMBER_ID } from "../../fixtures/sandbox/assets.ts";
 import { until } from "../../fixtures/until.ts";
@@ -20,6 +21,9 @@ const focusedText = (page: Page) =>
     const { activeElement } = document;
     return activeElement?.textContent || activeElement?.getAttribute("name") || "";
   });
+
+const untilFocused = (page: Page, text: string) =>
+  until(`"${text}" has the focus`, async () => (await focusedText(page)) === text);
 
 t.test("a customer connects channels on an embedded page", async (t) => {
   const site = await startSignupSite(t);
@@ -44,7 +48,7 @@ t.test("a customer connects channels on an embedded page", async (t) => {
     await popup.locator("[data-action=grant]").waitFor();
     t.match(await popup.locator("main").textContent(), /Business: Sandbox Coffee Ltda/);
     t.equal(await popup.evaluate(() => window.opener), null, "the dialog cannot reach the page");
-    t.equal(await focusedText(signup.page), "Continue in the new window");
+    await untilFocused(signup.page, "Continue in the new window");
     await checkAccessibility(t, signup.page, "waiting");
     await grantAccess(popup);
 
@@ -53,19 +57,16 @@ t.test("a customer connects channels on an embedded page", async (t) => {
     const session = await readSession(id);
     t.match(session, { status: "completed", result: { phone_number_id: PHONE_NUMBER_ID } });
     t.same(completed.result, session.result);
-    t.match(
-      await signup.page.locator("#outcome").textContent(),
-      `Connected: ${session.result.channel.channel_id}`,
-    );
-    t.equal(await focusedText(signup.page), "Connected");
+    await untilShown(signup.page.locator("#outcome"), `Connected: ${session.result.channel.channel_id}`);
+    await untilFocused(signup.page, "Connected");
     await checkAccessibility(t, signup.page, "completed");
     const messages = JSON.stringify(await signup.messages());
     const token = new URL(signupFrame(signup.page).url()).pathname.split("/").at(-1) as string;
     for (const secret of [token, "EAA", site.api.config.PLATFORM_APP_SECRET]) t.notMatch(messages, secret);
-    const heights = (await signup.messages()).flatMap(({ data }) =>
-      data.type === "resize" ? [data.height] : [],
-    );
-    t.ok(heights.length > 1 && heights.every((height) => height > 100), "the host learns each height");
+    const heights = async () =>
+      (await signup.messages()).flatMap(({ data }) => (data.type === "resize" ? [data.height] : []));
+    await until("the host learns each height", async () => (await heights()).length > 1);
+    t.ok((await heights()).every((height) => height > 100));
 
     const again = await signup.page.goto(signupFrame(signup.page).url());
     t.equal(again?.status(), 410);
@@ -79,7 +80,7 @@ t.test("a customer connects channels on an embedded page", async (t) => {
       const signup = await openHost(session, { locale: "pt-BR" });
       await grantAccess(await openDialog(signup));
       t.match((await signup.waitForMessage("completed")).data, { external_ref: "shop-7" });
-      t.match(await signup.frame.locator("h1").textContent(), "Conectado");
+      await untilShown(signup.frame.locator("h1"), "Conectado");
       t.match((await readSession(session.id)).result.channel, { platform: "socialapp", page_id: PAGE_ID });
     };
     const connectPhotoAccount = async () => {
@@ -105,7 +106,7 @@ t.test("a customer connects channels on an embedded page", async (t) => {
     const [popup] = await Promise.all([page.waitForEvent("popup"), page.keyboard.press("Enter")]);
     await grantAccess(popup, [OTHER_WABA_ID]);
     await frame.locator("[data-asset]").first().waitFor();
-    t.equal(await focusedText(page), "Which phone number do you want to connect?");
+    await untilFocused(page, "Which phone number do you want to connect?");
     await checkAccessibility(t, page, "choosing");
     await page.bringToFront();
     await page.keyboard.press("Tab");
@@ -114,17 +115,16 @@ t.test("a customer connects channels on an embedded page", async (t) => {
     await page.keyboard.press("Enter");
 
     await frame.locator("[name=pin]").waitFor();
-    t.equal(await focusedText(page), "pin");
+    await untilFocused(page, "pin");
     t.equal(await frame.locator("[name=pin]").getAttribute("inputmode"), "numeric");
     await page.keyboard.type("12345");
     await page.keyboard.press("Enter");
-    t.match(await frame.getByRole("alert").textContent(), "exactly 6 digits");
+    await untilShown(frame.getByRole("alert"), "exactly 6 digits");
     await page.keyboard.type("6");
     await page.keyboard.press("Enter");
-    await until("the first try is used up", async () =>
-      (await frame.getByRole("alert").textContent())?.includes("2 tries left"),
-    );
-    t.equal(await focusedText(page), "pin", "the field is empty and has the focus");
+    await untilShown(frame.getByRole("alert"), "2 tries left");
+    await untilFocused(page, "pin");
+    t.equal(await frame.locator("[name=pin]").inputValue(), "", "the field is empty again");
     await checkAccessibility(t, page, "pin");
     await page.keyboard.type(PIN);
     await page.keyboard.press("Enter");
@@ -144,9 +144,7 @@ t.test("a customer connects channels on an embedded page", async (t) => {
     });
     const popup = await openDialog(signup);
     await popup.locator("[data-action=grant]").waitFor();
-    await until("the window looks closed", async () =>
-      (await signup.frame.getByRole("status").textContent())?.includes("seems to be closed"),
-    );
+    await untilShown(signup.frame.getByRole("status"), "seems to be closed");
     await popup.locator("[data-action=grant]").click();
     await signup.waitForMessage("completed");
     t.match(await readSession(session.id), { status: "completed" });
