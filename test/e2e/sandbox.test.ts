@@ -1,7 +1,6 @@
 import t from "tap";
 import { freePort } from "../../src/local/server-process.ts";
 import { startProcess } from "../fixtures/processes/processes.ts";
-import { until } from "../fixtures/until.ts";
 
 for (const runtime of ["node", "deno"] as const)
   t.test(`the sandbox runs under ${runtime} with only its ports, and stops cleanly`, async (t) => {
@@ -30,8 +29,7 @@ for (const runtime of ["node", "deno"] as const)
 t.test("the sandbox reports all wrong settings that it reads, and no others", async (t) => {
   const wrong = { SANDBOX_PORT: "x", PUBLIC_URL: "y", DATABASE_URL: "z", ENCRYPTION_KEYS: "?" };
   const sandbox = startProcess(t, "sandbox", wrong);
-  await until("ended", () => sandbox.child.exitCode !== null);
-  t.equal(sandbox.child.exitCode, 1);
+  t.equal(await sandbox.ended(), 1);
   t.match(
     sandbox.stderr(),
     /^herald sandbox cannot start, 2 wrong settings:\n {2}- PUBLIC_URL must be .*\n {2}- SANDBOX_PORT must be .*\n$/,
@@ -40,8 +38,7 @@ t.test("the sandbox reports all wrong settings that it reads, and no others", as
 
 t.test("the sandbox does not start in production", async (t) => {
   const sandbox = startProcess(t, "sandbox", { NODE_ENV: "production" });
-  await until("ended", () => sandbox.child.exitCode !== null);
-  t.equal(sandbox.child.exitCode, 1);
+  t.equal(await sandbox.ended(), 1);
   t.match(
     sandbox.stderr(),
     /^herald sandbox cannot start, 1 wrong setting:\n {2}- NODE_ENV must not be production: .*\n$/,
@@ -55,6 +52,5 @@ t.test("the sandbox logs that its port is in use", async (t) => {
   await first.waitForLine("process.ready");
   const second = startProcess(t, "sandbox", { SANDBOX_PORT, ...(await mediaPort()) });
   t.match(await second.waitForLine("process.failed"), { worker: "sandbox", err_code: "EADDRINUSE" });
-  await until("ended", () => second.child.exitCode !== null);
-  t.equal(second.child.exitCode, 1);
+  t.equal(await second.ended(), 1);
 });

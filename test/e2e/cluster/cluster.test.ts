@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { request } from "node:http";
-import { connect, createServer } from "node:net";
-import t from "tap";
+import { connect, createServer, type Socket } from "node:net";
+import t, { type Test } from "tap";
 import { freePort } from "../../../src/local/server-process.ts";
 import { createApiCall, productRoutes } from "../../fixtures/http/api.ts";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
@@ -35,6 +35,23 @@ t.test(
   },
 );
 
+/** Resolves once the request is written; a connection that is kept alive could belong to the silent fork. */
+async function sendOnNewConnection(
+  t: Test,
+  port: number,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  t.teardown(() => socket.destroy());
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  const lines = Object.entries({ host: "127.0.0.1", ...headers }).map(([name, value]) => `${name}: ${value}`);
+  const text = [`GET ${path} HTTP/1.1`, ...lines, "", ""].join("\r\n");
+  await new Promise((resolve) => socket.write(text, resolve));
+  return socket;
+}
+
 t.test("web forks", async (t) => {
   const port = await freePort();
   const metricsPort = String(await freePort());
@@ -48,11 +65,14 @@ t.test("web forks", async (t) => {
   t.test("forks share a port and metrics, and are replaced when they die", async (t) => {
     for (let count = 0; count < 20; count++) await call("GET", "/healthz");
     const health = /herald_http_requests_total\{[^}]*route="\/healthz"[^}]*\} (\d+)/;
-    const shared = await call("GET", "/metrics", { headers });
-    t.equal(health.exec(shared.text)?.[1], "20", "read from any fork");
+    // A fork may count its last request after the reply.
+    const untilCounted = (where: string, readMetrics: () => Promise<string>) =>
+      until(`${where} counts 20 requests`, async () => health.exec(await readMetrics())?.[1] === "20");
+    await untilCounted("any fork", async () => (await call("GET", "/metrics", { headers })).text);
     const listeningPort = web.lines().find((line) => line.event === "metrics.listening")?.port;
-    const parent = await fetch(`http://127.0.0.1:${listeningPort}/`, { headers });
-    t.equal(health.exec(await parent.text())?.[1], "20", "read from their parent");
+    await untilCounted("their parent", async () =>
+      (await fetch(`http://127.0.0.1:${listeningPort}/`, { headers })).text(),
+    );
 
     const [forkPid = 0] = web.children();
     process.kill(forkPid, "SIGKILL");
@@ -65,10 +85,11 @@ t.test("web forks", async (t) => {
   t.test("the metrics survive the death of a fork while they are collected", async (t) => {
     const [runningFork = 0, silent = 0] = web.children();
     process.kill(silent, "SIGSTOP");
-    // Send a few requests, so that one reaches the fork that still runs.
-    for (let count = 0; count < 4; count++)
-      fetch(`http://127.0.0.1:${port}/metrics`, { headers }).catch(() => {});
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    // The silent fork takes one connection at most; the others reach the fork that still runs.
+    for (let count = 0; count < 4; count++) await sendOnNewConnection(t, port, "/metrics", headers);
+    // Its answers prove that it has begun the requests before them.
+    for (let count = 0; count < 2; count++)
+      await once(await sendOnNewConnection(t, port, "/healthz"), "data");
     process.kill(runningFork, "SIGKILL");
     await until("the fork has died", () => count("fork.exited") === 2);
     process.kill(silent, "SIGCONT");
@@ -91,21 +112,20 @@ t.test("a request in progress at SIGTERM is answered", async (t) => {
   const { port } = silent.address() as { port: number };
   const settings = { ...(await testSettings(t)), DATABASE_URL: `postgres://herald@127.0.0.1:${port}/none` };
   const web = await startWeb(t, settings);
-  const responseStatus = new Promise<number | undefined>((resolve, reject) => {
-    const outgoing = request(`${web.address}/readyz`, (response) => resolve(response.resume().statusCode));
-    outgoing.on("error", reject).end();
-  });
-  await once(silent, "connection"); // the request has reached its database call
+  const outgoing = request(`${web.address}/readyz`, { headers: { expect: "100-continue" } });
+  const answered = once(outgoing, "response");
+  outgoing.end();
+  await once(outgoing, "continue"); // the request has begun, and waits for its database call
   const stopped = web.stop();
-  t.equal(await responseStatus, 503);
+  const [response] = await answered;
+  t.equal(response.resume().statusCode, 503);
   t.equal(await stopped, 0);
 });
 
 t.test("wrong settings stop each process immediately with one message", async (t) => {
   for (const name of ["web", "dispatcher", "scheduler", "migrate"]) {
     const started = startProcess(t, name, { PORT: "http", REDIS_URL: "redis://x" });
-    await until(`${name} has ended`, () => started.child.exitCode !== null);
-    t.equal(started.child.exitCode, 1);
+    t.equal(await started.ended(), 1);
     t.match(
       started.stderr(),
       new RegExp(`^herald ${name} cannot start, 4 wrong settings:\n  - PORT must be`),
@@ -123,7 +143,6 @@ t.test("a web process logs that its port is in use", async (t) => {
   for (const forks of ["1", "2"]) {
     const second = startProcess(t, "web", { ...settings, WEB_CONCURRENCY: forks });
     t.match(await second.waitForLine("process.failed"), { worker: "http", err_code: "EADDRINUSE" });
-    await until("ended", () => second.child.exitCode !== null);
-    t.equal(second.child.exitCode, 1);
+    t.equal(await second.ended(), 1);
   }
 });

@@ -1,10 +1,9 @@
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { startPostgres } from "../../../src/local/postgres.ts";
 import { startRedis } from "../../../src/local/redis.ts";
-import { makeSocialPages, startReceiver, startTraffic } from "../../fixtures/events/traffic.ts";
-import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
+import { makeSocialPages, startReceiver, startTraffic, type Traffic } from "../../fixtures/events/traffic.ts";
+import { type RunningProcess, startProcess, startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { postgresProgram, redisProgram } from "../../fixtures/servers/programs.ts";
@@ -47,7 +46,8 @@ t.test("the processes survive an outage of Postgres or Redis and recover without
     const { status, body } = await web.call("GET", "/readyz");
     return `${status} ${body.status}`;
   };
-  t.equal(await readiness(), "200 ready");
+  const untilReadiness = (expected: string) => until(expected, async () => (await readiness()) === expected);
+  await untilReadiness("200 ready");
   const receiver = await startReceiver(t);
   const pages = await makeSocialPages(settings, receiver, 3);
   /** Waits for any message that is acknowledged from now on: on a loaded machine, the latest is never the one that arrived. */
@@ -56,10 +56,10 @@ t.test("the processes survive an outage of Postgres or Redis and recover without
     return until(description, () => acknowledged.slice(before).some((id) => receiver.deliveryCounts.has(id)));
   };
   /** Causes an outage during traffic; asserts that all events are delivered. */
-  const withTraffic = async (name: string, causeOutage: () => Promise<void>) => {
+  const withTraffic = async (name: string, causeOutage: (traffic: Traffic) => Promise<void>) => {
     const traffic = startTraffic({ address: web.address, pages, perSecond: 40, messagesPerWebhook: 2, name });
     await until("the first events arrive", () => receiver.deliveryCounts.has(`${name}_1_1`));
-    await causeOutage();
+    await causeOutage(traffic);
     await untilNextArrives("events arrive again", traffic);
     await traffic.stop();
     const missing = () => traffic.acknowledged.filter((message) => !receiver.deliveryCounts.has(message));
@@ -69,36 +69,53 @@ t.test("the processes survive an outage of Postgres or Redis and recover without
 
   await withTraffic("redis", async () => {
     await redis.stop();
-    await until("degraded", async () => (await readiness()) === "200 degraded");
+    await untilReadiness("200 degraded");
     redis = await makeRedis(portOf(redis.url));
-    await until("ready again", async () => (await readiness()) === "200 ready");
+    await untilReadiness("200 ready");
   });
 
   await withTraffic("postgres", async () => {
     await postgres.stop();
-    await until("not ready", async () => (await readiness()) === "503 unavailable");
+    await untilReadiness("503 unavailable");
     await dispatchers[0].waitForLine("heartbeat.failed");
     t.equal((await web.call("GET", "/healthz")).status, 200, "the process is alive");
     postgres = await makePostgres(portOf(postgres.url));
-    await until("ready again", async () => (await readiness()) === "200 ready");
+    await untilReadiness("200 ready");
   });
 
   const resume = () => void process.kill(redis.pid, "SIGCONT");
   t.teardown(resume); // a failed test must not leave a frozen server, which cannot be stopped
-  await withTraffic("frozen", async () => {
+  /** True from the first failed read of the event stream until a read succeeds. */
+  const hasNoStream = (dispatcher: RunningProcess) =>
+    dispatcher
+      .lines()
+      .findLast(({ event, stream }) => String(event).startsWith("stream_reader.") && stream === "{events:0}")
+      ?.event === "stream_reader.failed";
+  await withTraffic("frozen", async ({ acknowledged }) => {
     process.kill(redis.pid, "SIGSTOP");
-    t.equal(await readiness(), "200 degraded", "a hanging Redis counts as unavailable");
-    const frozenAt = Date.now();
-    while (Date.now() < frozenAt + 15_000) {
-      t.equal((await web.call("GET", "/api/channels")).status, 401, "the API still answers");
-      await sleep(1_000);
-    }
+    await untilReadiness("200 degraded"); // a hanging Redis counts as unavailable
+    const before = acknowledged.length;
+    await until("webhooks are accepted without Redis", () => acknowledged.length > before + 10);
+    await until("the dispatchers notice that their reads hang", () => dispatchers.every(hasNoStream));
+    t.equal((await web.call("GET", "/api/channels")).status, 401, "the API still answers");
     resume();
-    await until("ready again", async () => (await readiness()) === "200 ready");
+    await untilReadiness("200 ready");
   });
 
-  // Delay answers from now on, so that there are always deliveries in flight.
-  receiver.delayMs = 500;
+  const raw = await connectRawClient(t, postgres.url);
+  const { worker } = await dispatchers[0].waitForLine("heartbeat.started");
+  /** True when a call of the first dispatcher waits for its answer. */
+  const hasOpenCall = async () => {
+    const { rows } = await raw.query(
+      `select e.payload::json -> 'data' ->> 'platform_message_id' as message
+      from deliveries d
+      join events e using (client_id, id)
+      where d.state = 'in_flight'
+      and d.worker_id = $1`,
+      [worker],
+    );
+    return rows.some(({ message }) => receiver.isHeld(message));
+  };
   const traffic = startTraffic({
     address: web.address,
     pages,
@@ -106,9 +123,13 @@ t.test("the processes survive an outage of Postgres or Redis and recover without
     messagesPerWebhook: 2,
     name: "stopped",
   });
-  await until("calls are open", () => receiver.openRequests() >= 10);
+  receiver.holdAnswers();
+  await until("a call is open", hasOpenCall);
   const stopRequestedAt = Date.now();
-  t.equal(await dispatchers[0].stop(), 0);
+  const stopped = dispatchers[0].stop();
+  await dispatchers[0].waitForLine("process.stopping"); // it counts the calls in the same turn of its event loop
+  receiver.releaseAnswers();
+  t.equal(await stopped, 0);
   t.ok(Date.now() - stopRequestedAt < 25_000, "within the platforms' shutdown time");
   const { in_flight } = await dispatchers[0].waitForLine("dispatcher.drained");
   t.ok(Number(in_flight) > 0, "stopped with deliveries in flight");
@@ -123,7 +144,6 @@ t.test("the processes survive an outage of Postgres or Redis and recover without
     [],
     "each is delivered once",
   );
-  const raw = await connectRawClient(t, postgres.url);
   const unexpectedRowsQuery = `
     select d.state, d.attempts, count(a.attempt)::integer as written, count(*)::integer as count
     from events e

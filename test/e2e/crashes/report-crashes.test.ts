@@ -45,9 +45,10 @@ t.test("each of 200 reports is announced once, although two schedulers are kille
     });
   }
   await Promise.all([COFFEE_ACCOUNT_ID, WHOLESALE_ACCOUNT_ID].map(startReports));
-  /** Slow answers, so that a scheduler is killed in the middle of its run. */
+  /** The next batch of each account waits longer than a slow machine needs to kill the scheduler in the middle of its run. */
   const { arm, clearFaults } = createFaultControls(sandbox);
-  await arm({ kind: "delay", ms: 200, times: 1_000, match: { method: "GET" } });
+  await arm({ kind: "delay", ms: 200, times: REPORTS_PER_ACCOUNT, match: { method: "GET" } });
+  await arm({ kind: "delay", ms: 5_000, times: 1_000, match: { method: "GET" } });
 
   const countAnnounced = async () => {
     const [row] = await db.query<{ count: number }>(
@@ -60,8 +61,8 @@ t.test("each of 200 reports is announced once, although two schedulers are kille
   let announced = 0;
   for (const scheduler of schedulers) {
     await until("more reports are announced", async () => (await countAnnounced()) > announced);
-    announced = await countAnnounced();
     await scheduler.stop("SIGKILL");
+    announced = await countAnnounced();
   }
   await clearFaults();
   startProcess(t, "scheduler", settings);
