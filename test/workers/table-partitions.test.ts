@@ -10,6 +10,7 @@ import { conservativeNow, tablePartitions } from "../../workers/table-partitions
 import { captureLog } from "../fixtures/captured-log.ts";
 import { insertMessage } from "../fixtures/messages/message-rows.ts";
 import { testConfig } from "../fixtures/processes/settings.ts";
+import { untilBlocked } from "../fixtures/servers/lock-waits.ts";
 import { connectRawClient } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
@@ -162,12 +163,7 @@ t.test("recording waits and succeeds while a partition is attached", async (t) =
   await other.query("create table events_now (like events including defaults including constraints)");
   await other.query("lock table events_default in access exclusive mode");
   const recording = recordEvents(db, [{ clientId, type: "webhook.test", key: null, data: {} }]);
-  for (;;) {
-    const { rows } = await other.query(
-      "select 1 from pg_locks l join pg_class c on c.oid = l.relation where c.relname = 'events_default' and not l.granted",
-    );
-    if (rows.length > 0) break;
-  }
+  await untilBlocked(other, 1);
   const [from, to] = [firstIdAt("evt", Date.now() - DAY), firstIdAt("evt", Date.now() + DAY)];
   await other.query(
     `alter table events attach partition events_now for values from ('${from}') to ('${to}')`,
@@ -309,6 +305,6 @@ t.test("a process creates partitions at its start, and retries after a failure",
   await worker.start?.({ fail });
   t.match(lines, [{ event: "partitions.create_failed" }]);
   isFailing = false;
-  await until("the partitions exist", async () => (await db.query(SELECT_PARTITIONS)).length === 4);
+  await until("the partitions exist", async () => (await db.query(SELECT_PARTITIONS)).length >= 4);
   await worker.close?.();
 });
