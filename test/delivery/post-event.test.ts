@@ -9,7 +9,7 @@ import { createEventPoster, type PosterParts } from "../../src/delivery/post-eve
 import { createResolver, type Resolver } from "../../src/delivery/resolver.ts";
 import { checkAddress } from "../../src/delivery/webhook-address.ts";
 import { cidrs } from "../../src/runtime/config/setting-kinds.ts";
-import { SECOND } from "../../src/runtime/durations.ts";
+import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import { startBackend, startTcpBackend } from "../fixtures/events/backends.ts";
 import { createSelfSignedCertificate } from "../fixtures/servers/certificate.ts";
 import { makeTempFolder } from "../fixtures/servers/folders.ts";
@@ -201,24 +201,27 @@ function drip(socket: Socket, first: string, then: string): void {
 }
 
 t.test("the deadline covers the whole attempt", async (t) => {
-  const deadline = 400;
-  for (const [what, onSocket] of Object.entries(hanging)) {
+  const deadline = 3 * SECOND; // the head of an answer arrives within it, however busy the machine is
+  const resolver: Resolver = () => new Promise(() => {});
+  const resolving = createPost(t, { deadline, resolver })("http://name.example");
+  const attempts = Object.entries(hanging).map(async ([what, onSocket]) => {
     const backend = await startTcpBackend(t, (socket) => socket.once("data", () => onSocket(socket)));
-    const posted = await createPost(t, { deadline })(backend.url);
+    return { what, posted: await createPost(t, { deadline })(backend.url) };
+  });
+  for (const { what, posted } of await Promise.all(attempts)) {
     t.match(posted, { outcome: "failed", error: "timeout" }, what);
     t.equal(posted.statusCode, what.includes("body") ? 200 : null, what);
-    t.ok(posted.durationMs >= deadline - 5 && posted.durationMs < 10 * SECOND, `${posted.durationMs} ms`);
+    t.ok(posted.durationMs >= deadline - 5 && posted.durationMs < MINUTE, `${posted.durationMs} ms`);
   }
-  const resolver: Resolver = () => new Promise(() => {});
-  const unresolved = await createPost(t, { deadline, resolver })("http://name.example");
+  const unresolved = await resolving;
   t.match(unresolved, { outcome: "failed", statusCode: null, error: "timeout" }, "name resolution hangs");
 });
 
 t.test("a refusal counts even when the rest of the answer never comes", async (t) => {
-  // With the head come the first bytes of the body: a busy machine sends no further ones before the deadline.
+  // With the head come the first bytes of the body: a busy machine may send no further ones before the deadline.
   const head = "HTTP/1.1 410 Gone\r\ncontent-length: 9999\r\n\r\nyyy";
   const backend = await startTcpBackend(t, (socket) => socket.once("data", () => drip(socket, head, "y")));
-  const posted = await createPost(t, { deadline: 300 })(backend.url);
+  const posted = await createPost(t, { deadline: 3 * SECOND })(backend.url);
   t.match(posted, { outcome: "refused", statusCode: 410, error: "HTTP 410", excerpt: /^y+$/ });
 });
 

@@ -14,6 +14,8 @@ import { until } from "../fixtures/until.ts";
 interface Options {
   redis?: RedisClient;
   add?: Streams["add"];
+  /** Wraps the read of the epoch, which the notifier repeats every 5 s. */
+  epoch?: (real: Streams["epoch"]) => Promise<string>;
   readIsHeld?: () => Promise<boolean>;
 }
 
@@ -27,10 +29,11 @@ async function startNotifier(t: Test, options: Options = {}) {
     writes.push(refs);
     return (options.add ?? streams.add)(lane, refs);
   };
+  const { epoch = (real) => real() } = options;
   const { log, events } = captureLog();
   const notifier = createQueueNotifier({
     redis,
-    streams: { ...streams, add },
+    streams: { ...streams, add, epoch: () => epoch(streams.epoch) },
     lane: "events",
     unmarkQueued: (refs) => unmarkQueued(context.db, refs),
     readIsHeld: options.readIsHeld ?? (async () => false),
@@ -103,8 +106,13 @@ t.test("close waits until the last recorded events are in the stream", async (t)
 });
 
 t.test("rows that Redis rejects, and those that follow, are left to the sweep immediately", async (t) => {
+  let isRefusing = false;
   const { context, redis, notifier, record } = await startNotifier(t, {
-    add: () => Promise.reject(new Error("OOM")),
+    add: () => {
+      isRefusing = true;
+      return Promise.reject(new Error("OOM"));
+    },
+    epoch: (real) => (isRefusing ? Promise.reject(new Error("OOM")) : real()),
   });
   const known = notifier.epoch();
   t.type(known, "string");
@@ -114,6 +122,7 @@ t.test("rows that Redis rejects, and those that follow, are left to the sweep im
   t.equal(notifier.epoch(), null);
   const [second] = (await record(1)) as [string];
   t.match(await readDelivery(context, second), { state: "pending", enqueued_at: null, queue_epoch: null });
+  isRefusing = false;
   redis.emit("ready");
   await until("the epoch is known again", () => notifier.epoch() === known);
 });

@@ -10,11 +10,14 @@ import { conservativeNow, tablePartitions } from "../../workers/table-partitions
 import { captureLog } from "../fixtures/captured-log.ts";
 import { insertMessage } from "../fixtures/messages/message-rows.ts";
 import { testConfig } from "../fixtures/processes/settings.ts";
+import { untilBlocked } from "../fixtures/servers/lock-waits.ts";
 import { connectRawClient } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
 const NOON = Date.UTC(2030, 4, 10, 12);
 const RETENTION = { EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 30 };
+/** For tests that let it pass: each day of it is a partition of four tables. */
+const SHORT_RETENTION = { EVENT_RETENTION_DAYS: 3, MESSAGE_RETENTION_DAYS: 3 };
 
 async function open(t: Test) {
   const config = await testConfig(t);
@@ -97,15 +100,18 @@ t.test("missing partitions of past days are created after days without a schedul
 t.test("a partition is dropped when all its rows have passed their retention", async (t) => {
   const { db, clientId } = await open(t);
   const stray = await makeRows(db, clientId, NOON - 40 * DAY);
-  await applyRetention(RETENTION, db, NOON);
+  await applyRetention(SHORT_RETENTION, db, NOON);
   const [first, second] = [await makeRows(db, clientId, NOON), await makeRows(db, clientId, NOON + DAY)];
-  t.match(await applyRetention(RETENTION, db, NOON + 30 * DAY), bothHistories({ dropped: 0 }));
+  t.match(await applyRetention(SHORT_RETENTION, db, NOON + 3 * DAY), bothHistories({ dropped: 0 }));
   t.same(
     Object.keys(await partitionByRow(db, "events")),
     [first, second],
     `${stray} was in the default partition`,
   );
-  t.match(await applyRetention(RETENTION, db, NOON + 30 * DAY + 13 * HOUR), bothHistories({ dropped: 1 }));
+  t.match(
+    await applyRetention(SHORT_RETENTION, db, NOON + 3 * DAY + 13 * HOUR),
+    bothHistories({ dropped: 1 }),
+  );
   for (const table of TABLES) t.same(Object.keys(await partitionByRow(db, table)), [second]);
 });
 
@@ -126,18 +132,18 @@ t.test("a long retention has longer partitions", async (t) => {
 
 t.test("messages and events have separate retentions", async (t) => {
   const { db, clientId } = await open(t);
-  const settings = { EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 90 };
-  const stray = await makeRows(db, clientId, NOON - 40 * DAY);
+  const settings = { EVENT_RETENTION_DAYS: 2, MESSAGE_RETENTION_DAYS: 6 };
+  const stray = await makeRows(db, clientId, NOON - 2 * DAY - 12 * HOUR);
   await applyRetention(settings, db, NOON);
   const id = await makeRows(db, clientId, NOON);
   t.same(await partitionByRow(db, "messages"), { [stray]: "messages_default", [id]: "messages_20300510" });
-  t.match(await applyRetention(settings, db, NOON + 31 * DAY), {
+  t.match(await applyRetention(settings, db, NOON + 3 * DAY), {
     event_partitions_dropped: 1,
     message_partitions_dropped: 0,
   });
   t.same(await partitionByRow(db, "events"), {});
   t.same(Object.keys(await partitionByRow(db, "messages")), [stray, id]);
-  t.match(await applyRetention(settings, db, NOON + 92 * DAY), { message_partitions_dropped: 1 });
+  t.match(await applyRetention(settings, db, NOON + 7 * DAY), { message_partitions_dropped: 1 });
   t.same(await partitionByRow(db, "messages"), {});
 });
 
@@ -162,12 +168,7 @@ t.test("recording waits and succeeds while a partition is attached", async (t) =
   await other.query("create table events_now (like events including defaults including constraints)");
   await other.query("lock table events_default in access exclusive mode");
   const recording = recordEvents(db, [{ clientId, type: "webhook.test", key: null, data: {} }]);
-  for (;;) {
-    const { rows } = await other.query(
-      "select 1 from pg_locks l join pg_class c on c.oid = l.relation where c.relname = 'events_default' and not l.granted",
-    );
-    if (rows.length > 0) break;
-  }
+  await untilBlocked(other, 1);
   const [from, to] = [firstIdAt("evt", Date.now() - DAY), firstIdAt("evt", Date.now() + DAY)];
   await other.query(
     `alter table events attach partition events_now for values from ('${from}') to ('${to}')`,
@@ -309,6 +310,6 @@ t.test("a process creates partitions at its start, and retries after a failure",
   await worker.start?.({ fail });
   t.match(lines, [{ event: "partitions.create_failed" }]);
   isFailing = false;
-  await until("the partitions exist", async () => (await db.query(SELECT_PARTITIONS)).length === 4);
+  await until("the partitions exist", async () => (await db.query(SELECT_PARTITIONS)).length >= 4);
   await worker.close?.();
 });

@@ -7,9 +7,9 @@ const MAX_RETRIES = 100;
  * Writes the text before it returns, for a thread that is about to kill the process. Gives up after 100 retries: a reader
  * that does not read must not keep the process alive.
  */
-export function writeFully(fd: number, text: string): void {
+export function writeFully(fd: number, text: string, maxRetries = MAX_RETRIES): void {
   let rest = Buffer.from(text);
-  for (let retries = 0; rest.length > 0 && retries < MAX_RETRIES; ) {
+  for (let retries = 0; rest.length > 0 && retries < maxRetries; ) {
     const written = tryWrite(fd, rest);
     rest = rest.subarray(written);
     if (written > 0) continue;

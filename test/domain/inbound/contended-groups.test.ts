@@ -1,6 +1,7 @@
 import t, { type Test } from "tap";
 import { createWebhookIntake } from "../../../src/domain/inbound/webhook-intake.ts";
 import { readWebhook } from "../../../src/platforms/webhooks/read-webhook.ts";
+import { MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import { openJson } from "../../../src/runtime/json/json-source.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 import { insertMessage, readMessageState } from "../../fixtures/messages/message-rows.ts";
@@ -50,7 +51,7 @@ async function setUp(t: Test, timeoutMs?: number) {
 }
 
 t.test("only the webhooks that need a locked row wait for it", async (t) => {
-  const { api, other, messageIds, unlock, receiveLocked, receiveOther } = await setUp(t, 60_000);
+  const { api, other, messageIds, unlock, receiveLocked, receiveOther } = await setUp(t, 10 * MINUTE);
   const ids = Array.from({ length: 40 }, (_, index) => `m.${index}`);
   let [acknowledged, acknowledgedLocked] = [0, 0];
   const receiveAll = (names: readonly string[]) =>
@@ -65,9 +66,9 @@ t.test("only the webhooks that need a locked row wait for it", async (t) => {
   const locked = receiveLocked();
   for (const result of locked) void result.then(() => acknowledgedLocked++);
   results.push(...receiveAll(ids.slice(20)));
-  await until("the other webhooks of the group are acknowledged", () => acknowledged === ids.length, 20_000);
+  await until("the other webhooks of the group are acknowledged", () => acknowledged === ids.length);
   results.push(...receiveAll(["m.later"]));
-  await until("a later webhook is acknowledged", () => acknowledged === ids.length + 1, 20_000);
+  await until("a later webhook is acknowledged", () => acknowledged === ids.length + 1);
   t.equal(acknowledgedLocked, 0, "the webhooks that need the locked rows wait");
   await unlock();
   for (const { counts } of await Promise.all([...results, ...locked]))
@@ -77,7 +78,7 @@ t.test("only the webhooks that need a locked row wait for it", async (t) => {
 });
 
 t.test("a webhook whose row stays locked is refused, so that the platform repeats it", async (t) => {
-  const { unlock, receiveLocked, receiveOther } = await setUp(t, 300);
+  const { unlock, receiveLocked, receiveOther } = await setUp(t, 5 * SECOND);
   const locked = Promise.allSettled(receiveLocked());
   t.match((await receiveOther("m.1")).counts, { recorded: 1 });
   for (const outcome of await locked)

@@ -15,6 +15,7 @@ import {
   sendWebhook,
   statusWebhook,
 } from "../../fixtures/platforms/webhooks.ts";
+import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
 import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
 import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
@@ -444,10 +445,7 @@ t.test("many statuses take one statement, which does not deadlock with a dispatc
   await sender.query("select 1 from sends where id = $1 for update", [messages[7]]);
   statements.length = 0;
   const [both] = [Promise.all([sendWebhook(api, webhook), sendWebhook(api, webhook)])];
-  for (;;) {
-    const { rows } = await sender.query("select 1 from pg_locks where not granted");
-    if (rows.length > 0) break;
-  }
+  await untilBlocked(sender, 2);
   await sender.query("update messages set status = 'failed', error = '{}' where id = $1", [messages[7]]);
   await sender.query("delete from sends where id = $1", [messages[7]]);
   await sender.query("commit");

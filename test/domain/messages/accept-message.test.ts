@@ -1,6 +1,6 @@
 import t from "tap";
 import { createMessageIntake } from "../../../src/domain/messages/accept-message.ts";
-import { MINUTE } from "../../../src/runtime/durations.ts";
+import { MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import { newId, uuidOf } from "../../../src/runtime/ids.ts";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
@@ -269,7 +269,7 @@ t.test("the message intake", async (t) => {
   }
 
   t.test("the outcome of a message that waits too long is known only while it is pending", async (t) => {
-    const { intake, unblock } = openBlockedIntake(200);
+    const { intake, unblock } = openBlockedIntake(4 * SECOND);
     const { tenant, channel } = await setUpChannel();
     const accepting = [];
     for (let count = 0; count < 3; count++) {

@@ -6,6 +6,9 @@ import { writeFully } from "../../../src/runtime/logging/write-fully.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { until } from "../../fixtures/until.ts";
 
+/** Ten milliseconds each: longer than the reader needs on any machine. */
+const RETRIES_FOR_SLOW_READER = 10_000;
+
 const FILLER = Buffer.alloc(65_536, "x");
 
 /** A full pipe that refuses further bytes instead of waiting for a reader. */
@@ -51,7 +54,7 @@ t.test("a line waits for the reader of a full pipe and arrives complete", async 
   let received = "";
   reader.stdout.on("data", (chunk) => (received += chunk));
   await until("the reader is ready", () => received === "ready");
-  writeFully(fd, line);
+  writeFully(fd, line, RETRIES_FOR_SLOW_READER);
   await until("the line has arrived", () => received.length >= "ready".length + line.length);
   closeSync(fd);
   t.ok(received === `ready${line}`);

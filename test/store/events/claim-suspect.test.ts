@@ -25,13 +25,13 @@ t.test("the suspect that has been due longest is claimed, and no other delivery"
     { ...columns(3, -90), state: "delivered" },
   ];
   for (const other of others) await insertDueDeliveries(context, 1, other);
-  const [later] = (await insertDueDeliveries(context, 1, columns(4, -10))) as [DeliveryRef];
+  const [later] = (await insertDueDeliveries(context, 1, columns(4, -1_000))) as [DeliveryRef];
   const [oldest] = (await insertDueDeliveries(context, 1, {
-    ...columns(2, -20),
+    ...columns(2, -2_000),
     state: "retrying",
     attempts: 3,
   })) as [DeliveryRef];
-  const [newest] = (await insertDueDeliveries(context, 1, columns(2, -5))) as [DeliveryRef];
+  const [newest] = (await insertDueDeliveries(context, 1, columns(2, -500))) as [DeliveryRef];
   const [first, second] = [newLease(), newLease("wrk_2")];
   t.match(await claimSuspect(context.db, first), { id: oldest.id, attempts: 3, payload: "{}" });
   const claimed = { state: "in_flight", worker_id: "wrk_1", lease: first.token, claimed_at: Date, deaths: 2 };

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
+import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import { enqueueDue, recoverDeliveries, unmarkQueued } from "../../../src/store/events/sweep-deliveries.ts";
@@ -15,11 +16,12 @@ import {
 } from "../../fixtures/events/queue-rows.ts";
 import { connectRawClient } from "../../fixtures/servers/servers.ts";
 
-const LEASE_LIMITS = { deadAfter: 10_000, maxLeaseMs: 60_000 };
+/** A hundred times those of the product, so that no row comes near a limit while a test runs. */
+const LEASE_LIMITS = { deadAfter: 1_000 * SECOND, maxLeaseMs: 6_000 * SECOND };
 const ENQUEUE_INPUT = {
   isBulk: false,
   epoch: "now",
-  strandedAfter: 20_000,
+  strandedAfter: 2_000 * SECOND,
   limit: 500,
   partitions: 1,
   fullPartitions: [],
@@ -47,14 +49,14 @@ t.test(
   "deliveries of dead dispatchers are due again with the same attempts, and no others are touched",
   async (t) => {
     const context = await openQueueContext(t);
-    await insertWorker(context, "wrk_alive", 7);
-    await insertWorker(context, "wrk_silent", 13);
+    await insertWorker(context, "wrk_alive", 700);
+    await insertWorker(context, "wrk_silent", 1_300);
     const cases: [string, boolean, Record<string, unknown>][] = [
-      ["worker alive", false, inFlight("wrk_alive", 40)],
-      ["worker without a heartbeat", true, inFlight("wrk_silent", 15)],
-      ["worker unknown", true, inFlight("wrk_unknown", 15)],
-      ["worker alive, lease too long", true, inFlight("wrk_alive", 70)],
-      ["worker without a heartbeat, claimed recently", false, inFlight("wrk_silent", 2)],
+      ["worker alive", false, inFlight("wrk_alive", 4_000)],
+      ["worker without a heartbeat", true, inFlight("wrk_silent", 1_500)],
+      ["worker unknown", true, inFlight("wrk_unknown", 1_500)],
+      ["worker alive, lease too long", true, inFlight("wrk_alive", 7_000)],
+      ["worker without a heartbeat, claimed recently", false, inFlight("wrk_silent", 200)],
       ["not claimed", false, { state: "retrying" }],
     ];
     const refs: DeliveryRef[] = [];
@@ -82,7 +84,7 @@ t.test(
   "a delivery is due immediately after each of four deaths and is quarantined at the fifth",
   async (t) => {
     const context = await openQueueContext(t);
-    const lost = { ...inFlight("wrk_gone", 30), last_status_code: 503 };
+    const lost = { ...inFlight("wrk_gone", 3_000), last_status_code: 503 };
     const [ref] = (await insertDueDeliveries(context, 1)) as [DeliveryRef];
     for (const deaths of [1, 2, 3, 4]) {
       await updateDelivery(context, ref.id, lost);
@@ -132,7 +134,7 @@ t.test("saturated clients are skipped", async (t) => {
 
 t.test("a locked delivery does not block the recovery of others", async (t) => {
   const context = await openQueueContext(t);
-  const refs = await insertDueDeliveries(context, 2, inFlight("wrk_gone", 30));
+  const refs = await insertDueDeliveries(context, 2, inFlight("wrk_gone", 3_000));
   const [held, other] = refs as [DeliveryRef, DeliveryRef];
   const raw = await connectRawClient(t, context.config.DATABASE_URL);
   await raw.query("begin");
@@ -168,15 +170,15 @@ t.test("due deliveries that are not in the queue are enqueued, whatever the reas
     ["to be retried", true, { state: "retrying" }],
     ["enqueued in an earlier Redis epoch", true, queued("an earlier one", 1)],
     ["enqueued in an epoch that sorts later", true, queued("z", 1)],
-    ["enqueued long ago", true, queued("now", 25)],
-    ["enqueued just now", false, queued("now", 10)],
+    ["enqueued long ago", true, queued("now", 2_500)],
+    ["enqueued just now", false, queued("now", 1_000)],
     ["one death", true, { deaths: 1 }],
     ["a suspect", false, { deaths: 2 }],
-    ["a suspect enqueued long ago", false, { deaths: 2, ...queued("now", 25) }],
+    ["a suspect enqueued long ago", false, { deaths: 2, ...queued("now", 2_500) }],
     ["a suspect enqueued in an earlier Redis epoch", false, { deaths: 2, ...queued("an earlier one", 1) }],
     ["not due yet", false, { next_attempt_at: secondsFromNow(60) }],
     ["bulk", false, { is_bulk: true }],
-    ["in flight", false, inFlight("wrk_1", 30)],
+    ["in flight", false, inFlight("wrk_1", 3_000)],
     ["done", false, { state: "delivered", next_attempt_at: null }],
   ];
   const refs: DeliveryRef[] = [];
@@ -188,7 +190,7 @@ t.test("due deliveries that are not in the queue are enqueued, whatever the reas
     const row = await readDelivery(context, id);
     if (!isTaken) continue;
     t.equal(row.queue_epoch, "now");
-    t.ok((row.enqueued_at as Date).getTime() > secondsFromNow(-5).getTime());
+    t.ok((row.enqueued_at as Date).getTime() > secondsFromNow(-60).getTime());
   }
   t.same(await enqueueDue(context.db, ENQUEUE_INPUT), [], "enqueued once");
   const bulk = await enqueueDue(context.db, { ...ENQUEUE_INPUT, isBulk: true });
@@ -203,7 +205,7 @@ t.test("the oldest are enqueued first, up to the limit, and the groups take turn
   for (const [index, { id }] of byAge.entries())
     await updateDelivery(context, id, { next_attempt_at: secondsFromNow(index - 100) });
   const [stranded] = (await insertDueDeliveries(context, 1, {
-    ...queued("now", 30),
+    ...queued("now", 3_000),
     next_attempt_at: secondsFromNow(-500),
   })) as [DeliveryRef];
   const next = async (limit: number) =>
@@ -211,10 +213,11 @@ t.test("the oldest are enqueued first, up to the limit, and the groups take turn
   t.same(await next(2), [byAge[0]?.id, stranded.id].sort());
   t.same(await next(3), idsOf(byAge.slice(1, 4)).sort());
   t.same(await next(3), idsOf(byAge.slice(4, 6)).sort());
-  for (const [index, { id }] of byAge.entries()) await updateDelivery(context, id, queued("now", 60 - index));
+  for (const [index, { id }] of byAge.entries())
+    await updateDelivery(context, id, queued("now", 6_000 - index));
   t.same(await next(2), idsOf(byAge.slice(0, 2)).sort(), "also among those enqueued long ago");
   for (const [index, { id }] of byAge.entries())
-    await updateDelivery(context, id, queued("lost", 60 - index));
+    await updateDelivery(context, id, queued("lost", 6_000 - index));
   t.same(await next(2), idsOf(byAge.slice(0, 2)).sort(), "also among those enqueued in another Redis epoch");
 });
 

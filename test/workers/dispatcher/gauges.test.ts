@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import t from "tap";
 import { freePort } from "../../../src/local/server-process.ts";
+import { SECOND } from "../../../src/runtime/durations.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
 import { configureWebhook, makeEvents } from "../../fixtures/events/events.ts";
 import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
@@ -9,7 +10,7 @@ import { until } from "../../fixtures/until.ts";
 
 t.test("a dispatcher's metrics report the queue, slots, attempts and breakers", async (t) => {
   const settings = { METRICS_PORT: String(await freePort()), DISPATCHER_CONCURRENCY: "1" };
-  const dispatcher = await startDispatcher(t, { settings });
+  const dispatcher = await startDispatcher(t, { settings, deadline: 30 * SECOND });
   const { port } = dispatcher.lines.find(({ event }) => event === "metrics.listening") ?? {};
   const address = `http://127.0.0.1:${port}/metrics`;
   /** Returns the sum of a metric's samples that have all these labels; undefined when there is none. */

@@ -84,6 +84,7 @@ t.test(
 t.test("a run counts a death of each unit that a dead scheduler left claimed", async (t) => {
   const { db, client, insert, read, quarantined, run } = await open(t);
   await recordHeartbeat(db, "wrk_alive", "scheduler");
+  await db.query("update workers set heartbeat_at = now() + interval '1 hour'"); // alive, however slow the test is
   await recordHeartbeat(db, "wrk_silent", "scheduler");
   await db.query("update workers set heartbeat_at = now() - interval '11 seconds' where id = 'wrk_silent'");
   const cases: [Columns, number][] = [

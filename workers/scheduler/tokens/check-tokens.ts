@@ -66,7 +66,7 @@ export async function checkTokens(
     claims: connectionClaims,
     claimant,
     maxConcurrent: MAX_CONCURRENT_CHECKS,
-    maxPerSecond: MAX_CHECKS_PER_SECOND,
+    maxPerSecond: parts.maxChecksPerSecond ?? MAX_CHECKS_PER_SECOND,
     list: (areSuspects) =>
       listUncheckedConnections(parts.db, scheduledAt, { limit: MAX_BATCH_ROWS, areSuspects }),
     process: async (batch) => (await Promise.all(batch.map(checkOnce))).every(Boolean),

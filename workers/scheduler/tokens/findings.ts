@@ -11,6 +11,8 @@ export interface CheckParts {
   log: Log;
   tracker: WorkTracker;
   now(): number;
+  /** Checks started per second; fewer by default, which spreads the calls. */
+  maxChecksPerSecond?: number;
 }
 
 export const NO_FINDINGS = {

@@ -219,8 +219,8 @@ t.test("a dispatcher delivers suspects one at a time, the oldest first, beside o
   const responses = new Map<string, ServerResponse>();
   backend.answer = (response, { id }) => void responses.set(id, response);
   const due = (seconds: number) => ({ deaths: 2, next_attempt_at: secondsFromNow(-seconds) });
-  const [third, first] = (await makeClientEvents(due(10), due(30))) as [string, string];
-  const [second] = (await makeClientEvents(due(20))) as [string];
+  const [third, first] = (await makeClientEvents(due(1_000), due(3_000))) as [string, string];
+  const [second] = (await makeClientEvents(due(2_000))) as [string];
   const others = await makeClientEvents({}, { deaths: 1 });
   await startDispatcher(t, { config });
   await until("the other events are in flight", () => others.every((id) => responses.has(id)));

@@ -9,6 +9,7 @@ import {
   startSendingContext,
   untilMessage,
 } from "../../../fixtures/messages/sending-context.ts";
+import { until } from "../../../fixtures/until.ts";
 
 const PICTURE = { link: "https://example.com/a.png", caption: "Look" };
 
@@ -60,7 +61,9 @@ t.test("sending page messages", async (t) => {
     platform.answer = (response) =>
       ++parts === 2 ? answerRefused(response, 1200) : answerAccepted(response, `m_part_${parts}`);
     const id = await queue("1003", { type: "image", content: PICTURE });
-    await untilMessage(context, id, { state: "waiting", send_attempts: 1 });
+    const isRefused = () =>
+      context.lines.some(({ event, message_id }) => event === "message.sent" && message_id === id);
+    await until("the caption is refused", isRefused);
     await makeSendDue(context, id);
     const row = await untilMessage(context, id, { status: "sent" });
     t.match(row, { platform_message_id: "m_part_1", caption_message_id: "m_part_3", attempts: 2 });

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";
 import { disconnectChannel } from "../../../../src/domain/channels/channels.ts";
 import { createStreams } from "../../../../src/queue/streams.ts";
@@ -18,19 +19,27 @@ import { makeChannel, newPlatformId } from "../../../fixtures/tenants/channels.t
 import { until } from "../../../fixtures/until.ts";
 
 const [ALICE, BOB] = ["5511900000001", "5511900000002"];
+/** The recipient whose requests the test answers. */
+const HELD = "5511900000004";
 const DEAD_TOKEN = "a-dead-token";
 
 type SendingContext = Awaited<ReturnType<typeof startSendingContext>>;
 
-/** Two dispatchers, and a platform that refuses DEAD_TOKEN and accepts any other token. */
-async function startContext(t: Test): Promise<SendingContext> {
+/**
+ * Two dispatchers, and a platform that refuses DEAD_TOKEN and accepts any other token. The requests to HELD with
+ * DEAD_TOKEN wait in `held`.
+ */
+async function startContext(t: Test) {
   const context = await startSendingContext(t);
   await startDispatcher(t, { config: context.config });
-  context.platform.answer = (response, { headers, raw }) =>
-    headers.authorization === `Bearer ${DEAD_TOKEN}`
-      ? answerRefused(response, 190)
-      : answerAccepted(response, `wamid.${JSON.parse(raw).biz_opaque_callback_data}`);
-  return context;
+  const held: ServerResponse[] = [];
+  context.platform.answer = (response, { headers, raw }) => {
+    const { to, biz_opaque_callback_data: id } = JSON.parse(raw);
+    if (headers.authorization !== `Bearer ${DEAD_TOKEN}`) answerAccepted(response, `wamid.${id}`);
+    else if (to === HELD) held.push(response);
+    else answerRefused(response, 190);
+  };
+  return { ...context, held };
 }
 
 /** A channel with a dead token; `reconnect` gives it a new one. */
@@ -69,6 +78,7 @@ const untilSwept = async (context: SendingContext) => {
 };
 
 t.test("messages of a channel with a dead token", async (t) => {
+  t.jobs = 6; // mostly waiting; each test has recipients and a channel of its own
   const context = await startContext(t);
   const queue = (channelId: string, ...messages: Parameters<typeof queueMessage>[1][]) =>
     queueMessages(context, { ...context, channelId }, ...messages.map((message) => message ?? {}));
@@ -112,29 +122,26 @@ t.test("messages of a channel with a dead token", async (t) => {
 
   t.test("are retried soon when the token was replaced while the request was open", async (t) => {
     const { channelId, reconnect } = await makeDeadChannel(context);
-    const to = "5511900000004";
-    const answer = context.platform.answer;
-    context.platform.pauseAnswers();
     // With four attempts, the usual delay would be ten minutes and would no longer block the next message.
     const [first = "", second = ""] = await queue(
       channelId,
-      { ...numbered(to, 1)[0], sendColumns: { attempts: 4 } },
-      ...numbered(to, 1, 1),
+      { ...numbered(HELD, 1)[0], sendColumns: { attempts: 4 } },
+      ...numbered(HELD, 1, 1),
     );
-    await until("the request is open", () => context.platform.openRequests() === 1);
+    const response = await until("the request is open", () => context.held[0]);
     await reconnect();
-    context.platform.answer = answer;
-    context.platform.release(1, (response) => answerRefused(response, 190));
+    answerRefused(response, 190);
     await untilMessage(context, second, { status: "accepted" });
     t.match(await readMessage(context, first), { status: "accepted", attempts: 6 });
-    t.same(acceptedTexts(context, to), ["0", "1"]);
+    t.same(acceptedTexts(context, HELD), ["0", "1"]);
   });
 
   t.test("do not delay messages on other channels", async () => {
     const { channelId } = await makeDeadChannel(context);
-    const [first = ""] = await queue(channelId, ...numbered(ALICE, 2));
+    const to = "5511900000007";
+    const [first = ""] = await queue(channelId, ...numbered(to, 2));
     await untilPostponed(context, first);
-    const other = await queueMessages(context, context, ...numbered(ALICE, 2));
+    const other = await queueMessages(context, context, ...numbered(to, 2));
     for (const id of other) await untilMessage(context, id, { status: "accepted" });
   });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
-import { MINUTE } from "../../../../src/runtime/durations.ts";
+import { HOUR, MINUTE } from "../../../../src/runtime/durations.ts";
 import { createDatabase } from "../../../../src/store/database/database.ts";
 import {
   answerAccepted,
@@ -62,7 +62,8 @@ t.test("recovery of sends", async (t) => {
     const sending = { sending_at: new Date(), started_at: new Date() };
     const id = await queueMessage(context, {
       to: "5511900000003",
-      sendColumns: { ...expiredLease(), ...sending, claimed_at: new Date() },
+      // Claimed in the future, so that the sweep does not find the lease expired before the status is stored.
+      sendColumns: { ...expiredLease(), ...sending, claimed_at: new Date(Date.now() + HOUR) },
     });
     await context.db.query(
       'update messages set status = \'delivered\', timeline = \'[{"status": "delivered", "at": "2026-11-01T09:30:00Z"}]\' where id = $1',
@@ -87,20 +88,21 @@ t.test("recovery of sends", async (t) => {
     async (t) => {
       const to = "5511900000005";
       platform.pauseAnswers();
-      const id = await queueMessage(context, { to });
+      // After four attempts the next delay is ten minutes, so that the send waits until the test makes it due.
+      const id = await queueMessage(context, { to, sendColumns: { attempts: 4 } });
       await until("the request is open", () => platform.openRequests() === 1);
       // Set the state that another dispatcher sets when it takes this one for dead.
       await context.db.query(
-        "update sends set state = 'unknown', attempts = 1, claimed_at = null where id = $1",
+        "update sends set state = 'unknown', attempts = 5, claimed_at = null where id = $1",
         [id],
       );
       await context.db.query("update messages set status = 'unknown' where id = $1", [id]);
       platform.release(1, (response) => answerRefused(response, 130429));
       const waiting = await untilMessage(context, id, { state: "waiting" });
-      t.equal(waiting.send_attempts, 1, "counted once");
+      t.equal(waiting.send_attempts, 5, "counted once");
       platform.answer = (response) => answerAccepted(response, "wamid.later");
       await makeSendDue(context, id);
-      await untilMessage(context, id, { status: "accepted", state: null, attempts: 2 });
+      await untilMessage(context, id, { status: "accepted", state: null, attempts: 6 });
       t.equal(callsTo(to), 2);
     },
   );
@@ -125,10 +127,11 @@ t.test("recovery of sends", async (t) => {
     "a stopping dispatcher awaits its open requests, and another sends the waiting messages",
     async (t) => {
       platform.pauseAnswers();
-      const many = Array.from({ length: 100 }, (_, index) => ({ to: `55119100000${index + 100}` }));
+      const many = Array.from({ length: 60 }, (_, index) => ({ to: `55119100000${index + 100}` }));
       const before = platform.received.length;
       const ids = await queueMessages(context, context, ...many);
-      await until("some requests are open", () => platform.openRequests() >= 50);
+      // Few, so that the deadline of the first one is far when the last one opens.
+      await until("some requests are open", () => platform.openRequests() >= 10);
       const stopped = context.stop();
       platform.answer = (response) => answerAccepted(response, "wamid.last");
       platform.release(undefined, (response) => answerAccepted(response, "wamid.last"));

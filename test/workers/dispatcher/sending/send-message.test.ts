@@ -2,6 +2,7 @@ import t from "tap";
 import { NOT_BUILT } from "../../../../src/domain/messages/message-errors.ts";
 import { HOUR } from "../../../../src/runtime/durations.ts";
 import { countFailedMessages } from "../../../../src/store/messages/queue-metrics.ts";
+import { recordPutOffs } from "../../../fixtures/messages/put-offs.ts";
 import {
   answerAccepted,
   answerJson,
@@ -12,7 +13,6 @@ import {
   readMessage,
   readMessageEvents,
   receivedBodies,
-  type SentMessage,
   startSendingContext,
   untilMessage,
 } from "../../../fixtures/messages/sending-context.ts";
@@ -28,6 +28,7 @@ const dueIn = ({ next_attempt_at }: { next_attempt_at: Date | null }) =>
 t.test("sending messages", async (t) => {
   const context = await startSendingContext(t);
   const { platform } = context;
+  const { untilPutOff } = await recordPutOffs(context.db);
   let lastRecipient = 5511900000000;
   const newRecipient = () => String(++lastRecipient);
   const callsTo = (to: string) => receivedBodies(platform).filter((body) => body.to === to).length;
@@ -58,13 +59,6 @@ t.test("sending messages", async (t) => {
     ]);
   });
 
-  /** True when the message is due between `min` and `max` after its attempt, which came after `since`. */
-  const isPutOff = (
-    { next_attempt_at: due }: SentMessage,
-    since: number,
-    [min, max]: readonly [number, number],
-  ) => due !== null && due.getTime() - since >= min && due.getTime() - Date.now() <= max;
-
   const BACKOFF = [
     [1_600, 2_400],
     [8_000, 12_000],
@@ -80,17 +74,17 @@ t.test("sending messages", async (t) => {
   ] as const;
   for (const [what, code, delays] of RETRIED)
     t.test(`a message is retried after ${what}, and its status does not go back`, async (t) => {
-      platform.answer = (response) => answerRefused(response, code);
-      let since = Date.now();
+      let requests = 0;
+      platform.answer = (response) =>
+        ++requests <= delays.length
+          ? answerRefused(response, code)
+          : answerAccepted(response, `wamid.${code}`);
       const id = await queueMessage(context, { to: newRecipient() });
-      for (const [index, delay] of delays.entries()) {
-        const waiting = await untilMessage(context, id, { state: "waiting", send_attempts: index + 1 });
-        t.ok(isPutOff(waiting, since, delay), `${waiting.next_attempt_at?.getTime()} after ${since}`);
-        since = Date.now();
-        if (index === 0) await makeSendDue(context, id);
+      for (const [index, [min, max]] of delays.entries()) {
+        const { delayMs } = await untilPutOff(id, index + 1);
+        t.ok(delayMs >= min - 1 && delayMs <= max + 1, `${delayMs} ms after attempt ${index + 1}`);
+        await makeSendDue(context, id);
       }
-      platform.answer = (response) => answerAccepted(response, `wamid.${id}`);
-      await makeSendDue(context, id);
       const row = await untilMessage(context, id, { status: "accepted" });
       t.same([row.attempts, statusesOf(row)], [3, ["sending", "accepted"]]);
       t.same(

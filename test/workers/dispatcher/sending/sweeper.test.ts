@@ -86,7 +86,7 @@ t.test(
 t.test("the sweep queues one suspect at a time, the one that has been due longest first", async (t) => {
   const { api, tenant, channel_id, parts, insert } = await open(t);
   const due = (seconds: number) => ({ deaths: 2, next_attempt_at: new Date(Date.now() - seconds * 1_000) });
-  const [second, first] = [await insert(due(10)), await insert(due(20))];
+  const [second, first] = [await insert(due(1_000)), await insert(due(2_000))];
   const other = await insert({ deaths: 1 });
   const claim = async (...ids: string[]) => {
     const refs = ids.map((id) => ({ clientId: tenant.id, id, channelId: channel_id }));
