@@ -249,10 +249,7 @@ t.test("users", async (t) => {
     const [owner, admin] = [await tenant.createUser("owner"), await tenant.createUser("admin")];
     t.equal((await me(api, admin)).body.role, "admin");
     await usersOf(api, owner).update(admin.id, { role: "viewer" });
-    await until(
-      "the new role is in effect",
-      async () => (await me(api, admin)).body.role === "viewer",
-    );
+    await until("the new role is in effect", async () => (await me(api, admin)).body.role === "viewer");
     t.equal((await usersOf(api, admin).list()).body.error, "role_insufficient");
   });
 });
