@@ -41,6 +41,8 @@ interface SandboxOptions {
   pace?: number;
   /** Current time in milliseconds; decides when codes and tokens expire. */
   now?: () => number;
+  /** How long the code of a dialog is valid. */
+  codeLifetimeMs?: number | undefined;
 }
 
 export interface Sandbox extends Worker {
@@ -52,7 +54,7 @@ export interface Sandbox extends Worker {
 
 /** The simulated platforms on loopback: a server for all calls and one for media. Their state is kept in memory. */
 export function createSandbox(options: SandboxOptions): Sandbox {
-  const { settings, port, mediaPort, log, demoApiKey, pace = 1, now = Date.now } = options;
+  const { settings, port, mediaPort, log, demoApiKey, pace = 1, now = Date.now, codeLifetimeMs } = options;
   const timers = createTimers(pace);
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // one listener per delayed call, which is no leak
@@ -61,7 +63,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const context: SandboxContext = {
     settings,
     tokens: createTokens({ appId, appSecret, builtIn: BUILT_IN_TOKENS }),
-    codes: createCodes({ now }),
+    codes: createCodes({ now, lifetimeMs: codeLifetimeMs }),
     now,
     webhooks: createWebhooks({ settings, faults, log, schedule: timers.schedule }),
     schedule: timers.schedule,

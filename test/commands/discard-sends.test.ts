@@ -17,6 +17,8 @@ import { makeChannel } from "../fixtures/tenants/channels.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 
 const BEFORE = new Date(Date.now() - HOUR).toISOString();
+/** A lease that does not expire while the test runs. */
+const IN_AN_HOUR = new Date(Date.now() + HOUR);
 
 t.test("herald queue discard-sends", async (t) => {
   const settings = await testSettings(t);
@@ -55,7 +57,7 @@ t.test("herald queue discard-sends", async (t) => {
     const behind = await insert(-50, { state: "behind" });
     const ofDead = await insert(-40, { ...claimed, claimed_at: new Date(0) });
     const kept = [
-      await insert(-30, { ...claimed, claimed_at: new Date() }),
+      await insert(-30, { ...claimed, claimed_at: IN_AN_HOUR }),
       await insert(-20, { state: "unknown" }),
       await insert(0),
       await insert(-10, {}, other),
@@ -81,7 +83,7 @@ t.test("herald queue discard-sends", async (t) => {
   t.test("does not ask when there is nothing to discard, and refuses a time in the future", async (t) => {
     await db.query("delete from sends");
     t.match(await herald(discard), { code: 0, json: { discarded: 0 }, err: "" });
-    const id = await insert(-60, { ...claimed, claimed_at: new Date() });
+    const id = await insert(-60, { ...claimed, claimed_at: IN_AN_HOUR });
     t.match(await herald(discard), { code: 0, json: { discarded: 0 }, err: /^1 messages are being sent/ });
     const waiting = await insert(-50);
     for (const time of [new Date(Date.now() + HOUR).toISOString(), "2016-12-31T23:59:60Z"])

@@ -12,7 +12,7 @@ const UNKNOWN_CLIENT = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";
 
 t.test("herald", async (t) => {
   const settings = await testSettings(t);
-  const api = await startApi(t, { config: readConfig(settings) });
+  const api = await startApi(t, { config: readConfig(settings), credentialTtlMs: 100 });
   const herald = createCommandRunner(t, settings);
   const whoAmI = (headers: Record<string, string>) => api.call("GET", "/api/auth/me", { headers });
   const userCreate = (client: string, name: string, role: string) =>

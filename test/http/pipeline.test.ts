@@ -9,6 +9,9 @@ import { until } from "../fixtures/until.ts";
 
 const echo = Type.Object({ received: Type.Unknown() });
 
+/** The route /slow waits for this. */
+const slowReplies = { allowed: Promise.resolve() };
+
 /** Routes that return their input. */
 const routes = () => [
   route({
@@ -101,10 +104,10 @@ const routes = () => [
     method: "get",
     path: "/slow",
     scope: "public",
-    summary: "Respond slowly",
+    summary: "Respond when the test allows it",
     reply: echo,
     async handle() {
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await slowReplies.allowed;
       return { received: "slow" };
     },
   }),
@@ -347,7 +350,12 @@ t.test("requests that the HTTP parser rejects", async (t) => {
   });
 
   t.test("garbage after a request does not produce a second response", async (t) => {
+    let allow = () => {};
+    slowReplies.allowed = new Promise<void>((resolve) => {
+      allow = resolve;
+    });
     t.equal(await send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n"), "");
+    allow();
   });
 
   t.test("a sender that disconnects while sending its body leaves no request open", async (t) => {

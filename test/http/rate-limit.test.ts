@@ -47,7 +47,9 @@ t.test("requests pass while Redis is unreachable, and this is logged at most onc
     settings: { RATE_LIMIT_PER_MINUTE: "1", REDIS_URL: "redis://127.0.0.1:1" },
   });
   const headers = await callerHeaders(api.db);
+  const startedAt = Date.now();
   for (let count = 0; count < 5; count++) t.equal((await api.call("GET", "/thing", { headers })).status, 200);
+  const seconds = Math.floor((Date.now() - startedAt) / 1_000);
   const skipped = api.lines.filter((line) => line.event === "rate_limit.skipped");
-  t.ok(skipped.length >= 1 && skipped.length < 5);
+  t.ok(skipped.length >= 1 && skipped.length <= 1 + seconds, `${skipped.length} lines in ${seconds} s`);
 });

@@ -10,15 +10,15 @@ import { cachedLookup } from "./lookup.ts";
 export type CredentialCaches = ReturnType<typeof createCredentialCaches>;
 
 /** The rows that credentials are verified against, cached for a few seconds. */
-export function createCredentialCaches(db: Queryable) {
+export function createCredentialCaches(db: Queryable, ttlMs?: number) {
   const caches = {
     keys: cachedLookup(async (id) => {
       const row = await findApiKeyCredential(db, id);
       return row && { row, caller: toKeyCaller(row) };
-    }),
-    users: cachedLookup((id) => findUserCredential(db, id)),
-    sessions: cachedLookup((id) => findSession(db, id)),
-    clients: cachedLookup((id) => findClient(db, id)),
+    }, ttlMs),
+    users: cachedLookup((id) => findUserCredential(db, id), ttlMs),
+    sessions: cachedLookup((id) => findSession(db, id), ttlMs),
+    clients: cachedLookup((id) => findClient(db, id), ttlMs),
   };
   return {
     ...caches,

@@ -15,12 +15,12 @@ export interface Lookup<V> {
   forget(id: string): void;
 }
 
-export function cachedLookup<V>(load: Lookup<V>["find"]): Lookup<V> {
+export function cachedLookup<V>(load: Lookup<V>["find"], ttlMs = CREDENTIAL_TTL_MS): Lookup<V> {
   const cache = new LRUCache<string, { value: V | undefined }>({
     // maxSize with size 1 per entry, because `max` would allocate memory for all entries up front.
     maxSize: MAX_CREDENTIALS,
     sizeCalculation: () => 1,
-    ttl: CREDENTIAL_TTL_MS,
+    ttl: ttlMs,
     ttlResolution: 0,
     // A query that `forget` interrupts still answers the requests that wait for it; it is only not cached.
     ignoreFetchAbort: true,
@@ -28,7 +28,7 @@ export function cachedLookup<V>(load: Lookup<V>["find"]): Lookup<V> {
       const loadStartedAt = performance.now();
       const value = await load(id);
       // The value's age counts from the start of the query, not from its end.
-      options.ttl = Math.max(1, CREDENTIAL_TTL_MS - (performance.now() - loadStartedAt));
+      options.ttl = Math.max(1, ttlMs - (performance.now() - loadStartedAt));
       return { value };
     },
   });

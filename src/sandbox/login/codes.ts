@@ -23,7 +23,7 @@ export interface Codes {
 
 interface CodeOptions {
   now(): number;
-  lifetimeMs?: number;
+  lifetimeMs?: number | undefined;
 }
 
 /** Codes for one exchange within 30 seconds. Used codes are kept, so that reuse is reported as such. */

@@ -13,7 +13,7 @@ import { until } from "../../fixtures/until.ts";
 t.test("herald demo", async (t) => {
   const settings = await testSettings(t, { DATABASE_URL: await cloneDatabase(t, "template0") });
   const first = (await createCommandRunner(t, settings)(["demo", "--json"])).json;
-  const api = await startApi(t, { config: readConfig(settings) });
+  const api = await startApi(t, { config: readConfig(settings), credentialTtlMs: 100 });
   const loginStatuses = async ({ email, password, api_key }: Record<string, string>) => [
     (await api.call("POST", "/api/auth/login", { json: { email, password } })).status,
     (await api.call("GET", "/api/auth/me", { headers: { "x-svc-api-key": api_key as string } })).status,

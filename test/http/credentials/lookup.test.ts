@@ -1,5 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import t from "tap";
+import { cachedLookup } from "../../../src/http/credentials/lookup.ts";
+import { HOUR, SECOND } from "../../../src/runtime/durations.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
 import { startApi } from "../../fixtures/http/api.ts";
@@ -9,9 +11,26 @@ import { until } from "../../fixtures/until.ts";
 
 const ME = "/api/auth/me";
 
+t.test("a credential is read again within 5 s, the time of its query included", async (t) => {
+  let [passedMs, queryMs, reads] = [1 * SECOND, 0, 0];
+  t.intercept(performance, "now", { value: () => passedMs });
+  const { find } = cachedLookup(async () => {
+    passedMs += queryMs;
+    return ++reads;
+  });
+  t.equal(await find("a"), 1);
+  passedMs += 3 * SECOND;
+  t.equal(await find("a"), 1, "cached");
+  passedMs += 2 * SECOND;
+  queryMs = 3 * SECOND;
+  t.equal(await find("a"), 2);
+  passedMs += 2 * SECOND;
+  t.equal(await find("a"), 3, "five seconds after its query began");
+});
+
 t.test("a cached credential needs no query", async (t) => {
   const { statements, database } = watchStatements();
-  const api = await startApi(t, { database });
+  const api = await startApi(t, { database, credentialTtlMs: 1 * HOUR });
   const tenant = await makeTenant(api);
   for (const [what, { headers }] of [
     ["API key", await tenant.createKey("messages:send")],
@@ -28,7 +47,7 @@ t.test("a cached credential needs no query", async (t) => {
 
 t.test("an invalid credential is cached too", async (t) => {
   const { statements, database } = watchStatements();
-  const api = await startApi(t, { database });
+  const api = await startApi(t, { database, credentialTtlMs: 1 * HOUR });
   const { text } = await (await makeTenant(api)).createKey();
   const headers = { "x-svc-api-key": text.replace(/_\w{26}_/, `_${"0".repeat(26)}_`) };
   statements.length = 0;
@@ -45,7 +64,7 @@ t.test("a hundred concurrent requests need one query per credential", async (t) 
   const { statements, database } = watchStatements(async (text) => {
     if (text.includes("client_name")) await opened;
   });
-  const api = await startApi(t, { database });
+  const api = await startApi(t, { database, credentialTtlMs: 1 * HOUR });
   const tenant = await makeTenant(api);
   const credentials = [await tenant.createKey("messages:send"), await tenant.createUser("member")];
   statements.length = 0;

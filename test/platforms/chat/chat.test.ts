@@ -114,7 +114,7 @@ t.test("a business's numbers can be listed, read, subscribed and registered", as
 });
 
 t.test("a file is uploaded and downloaded as a stream", async (t) => {
-  const { platforms } = await startPlatforms(t);
+  const { platforms } = await startPlatforms(t, { pace: 1 }); // a URL lasts for minutes
   const { media } = platforms.chat;
   const bytes = Buffer.alloc(300_000, "coffee ");
   const pieces = Array.from({ length: 30 }, (_, i) => bytes.subarray(i * 10_000, (i + 1) * 10_000));
@@ -131,7 +131,7 @@ t.test("a file is uploaded and downloaded as a stream", async (t) => {
 });
 
 t.test("a file of unknown length can be uploaded", async (t) => {
-  const { platforms } = await startPlatforms(t);
+  const { platforms } = await startPlatforms(t, { pace: 1 }); // a URL lasts for minutes
   const content = Readable.from([Buffer.from("one "), Buffer.from("two")]);
   const id = await platforms.chat.media.upload(DEMO_CHAT_NUMBER, {
     filename: "a.txt",

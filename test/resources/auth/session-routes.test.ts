@@ -29,16 +29,13 @@ const idOf = async (api: Api, headers: Headers): Promise<string> =>
 
 const end = (api: Api, headers: Headers, id: string) => api.call("DELETE", `${SESSIONS}/${id}`, { headers });
 
-/** Waits until the token is refused and returns the milliseconds it took. */
-async function timeUntilRefused(api: Api, headers: Headers): Promise<number> {
-  const startedAt = Date.now();
-  await until("the token is refused", async () => (await me(api, headers)) === 401);
-  return Date.now() - startedAt;
-}
+const untilRefused = (api: Api, headers: Headers) =>
+  until("the token is refused", async () => (await me(api, headers)) === 401);
 
 t.test("sessions", async (t) => {
-  const api = await startApi(t, { settings: { TRUST_PROXY: "1" } });
-  const other = await startApi(t, { config: api.config });
+  // This process must forget a changed session itself, and another one reads it again after a moment.
+  const api = await startApi(t, { settings: { TRUST_PROXY: "1" }, credentialTtlMs: 1 * HOUR });
+  const other = await startApi(t, { config: api.config, credentialTtlMs: 100 });
 
   t.test("a sign-in starts a session, which its user sees", async (t) => {
     const person = await (await makeTenant(api)).createUser("viewer");
@@ -78,14 +75,14 @@ t.test("sessions", async (t) => {
       t.equal((await read(query)).status, 400, query);
   });
 
-  t.test("an ended session is refused at once here and within 5 s in another process", async (t) => {
+  t.test("an ended session is refused at once here and after a moment in another process", async (t) => {
     const person = await (await makeTenant(api)).createUser("member");
     const [kept, ended] = [await signIn(api, person.email), await signIn(api, person.email)];
     for (const one of [api, other]) t.equal(await me(one, ended), 200);
     const id = await idOf(api, ended);
     t.equal((await end(api, kept, id)).status, 204);
     t.equal(await me(api, ended), 401);
-    t.ok((await timeUntilRefused(other, ended)) < 6 * SECOND);
+    await untilRefused(other, ended);
     t.equal(await me(api, kept), 200);
     t.same((await list(api, kept)).length, 1);
     t.equal((await end(api, kept, id)).status, 404, "an ended session is not found");
@@ -158,7 +155,7 @@ t.test("sessions", async (t) => {
       api.call("PATCH", `/api/users/${person.id}`, { headers: owner.headers, json });
     await update({ enabled: false });
     t.equal(await me(api, headers), 401);
-    t.ok((await timeUntilRefused(other, headers)) < 6 * SECOND);
+    await untilRefused(other, headers);
     await update({ enabled: true });
     for (const token of [headers, person.headers]) t.equal(await me(api, token), 401);
     const fresh = await signIn(api, person.email);
@@ -193,7 +190,7 @@ t.test("sessions", async (t) => {
       for (let count = 0; count < 3; count++) t.equal(await me(fresh, headers), 200);
       return statements.filter((text) => text.includes("update sessions")).length;
     };
-    await backdate(30);
+    await backdate(0);
     t.equal(await countWrites(), 0);
     await backdate(120);
     t.equal(await countWrites(), 1);
@@ -223,8 +220,9 @@ t.test("sessions", async (t) => {
     const tenant = await makeTenant(api);
     const person = await tenant.createUser("member");
     const headers = await signIn(api, person.email);
+    t.equal(await me(other, headers), 200);
     await deleteClient(api.db, tenant.id);
     t.same(await api.db.query("select id from sessions where user_id = $1", [person.id]), []);
-    t.ok((await timeUntilRefused(api, headers)) < 6 * SECOND);
+    await untilRefused(other, headers);
   });
 });

@@ -22,6 +22,12 @@ const untilReadinessIs = (api: Api, code: number, body: object) =>
     isDeepStrictEqual(await readinessOf(api), { code, body }),
   );
 
+const untilUnmigrated = (api: Api) =>
+  until("a probe finds the migrations missing", async () => {
+    const readiness = await readinessOf(api);
+    return readiness.body.postgres === "unmigrated" ? readiness : undefined;
+  });
+
 t.test("the process is ready when Postgres and Redis are reachable", async (t) => {
   const api = await startApi(t);
   await untilReadinessIs(api, 200, READY);
@@ -56,7 +62,10 @@ t.test("the process is degraded and still ready while Redis refuses writes or is
 t.test("the process is not ready without Postgres and sends Retry-After", async (t) => {
   const settings = { ...(await testSettings(t)), DATABASE_URL: "postgres://none@127.0.0.1:1/none" };
   const api = await startApi(t, { config: readConfig(settings) });
-  const reply = await api.call("GET", "/readyz");
+  const reply = await until("a probe reaches Redis", async () => {
+    const probe = await api.call("GET", "/readyz");
+    return probe.body.redis === "ok" ? probe : undefined;
+  });
   t.equal(reply.status, 503);
   const { message, request_id, ...rest } = reply.body;
   t.same(rest, {
@@ -88,7 +97,7 @@ t.test("the process on an empty database becomes ready once the migrations are a
   const missingLines = () => api.lines.filter(({ event }) => event === "migrations.missing");
   t.match(missingLines(), [{ level: "warn", files: /^001_clients\.sql,002_/ }], "logged at the start");
   for (let count = 0; count < 5; count++)
-    t.match(await readinessOf(api), {
+    t.match(await untilUnmigrated(api), {
       code: 503,
       body: {
         error: "temporarily_unavailable",
@@ -114,10 +123,7 @@ t.test("the process on a database older than the code is not ready, on a newer o
   await raw.query("create table removed as select * from migrations where id = 17");
   await raw.query("delete from migrations where id = 17");
   const older = await startApi(t, { settings: { DATABASE_URL } });
-  await until("unmigrated", async () => {
-    const { code, body } = await readinessOf(older);
-    return code === 503 && body.postgres === "unmigrated";
-  });
+  t.match(await untilUnmigrated(older), { code: 503 });
   await raw.query("insert into migrations select * from removed");
   await raw.query("insert into migrations (id, name, hash) values (999, 'later', 'later')");
   await untilReadinessIs(older, 200, READY);

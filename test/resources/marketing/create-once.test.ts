@@ -1,6 +1,7 @@
 import t, { type Test } from "tap";
 import { startApi } from "../../fixtures/http/api.ts";
 import type { ReceivedCall } from "../../fixtures/platforms/platforms.ts";
+import { type WatchedStatements, watchStatements } from "../../fixtures/servers/statements.ts";
 import { type AdsContext, startAdsContext } from "../../fixtures/tenants/ad-grants.ts";
 import {
   type ActiveAdvertiser,
@@ -25,8 +26,11 @@ async function makeKeyedAdvertiser(context: AdsContext, options = {}) {
 }
 
 /** Another web process on the same database, which has no cached owners of objects. */
-const startSecondApi = (t: Test, { api }: AdsContext) =>
-  startApi(t, { config: api.config, gates: { terms: async () => {} } });
+const startSecondApi = (
+  t: Test,
+  { api }: AdsContext,
+  options: { database?: WatchedStatements["database"] } = {},
+) => startApi(t, { config: api.config, gates: { terms: async () => {} }, ...options });
 
 const namesOf = (writes: readonly ReceivedCall[]) => writes.map(({ body }) => body.name);
 
@@ -204,17 +208,20 @@ t.test("creates with an Idempotency-Key", async (t) => {
   });
 
   t.test("a request that has lost its claim does not call the platform", async (t) => {
-    const second = await startSecondApi(t, context);
-    await context.arm({ kind: "delay", ms: 1_000, match: { method: "GET" } });
-    const name = "Lost claim";
-    const reply = advertiser.createKeyed("adsets", "claim", { campaign_id: campaign, name }, "", second);
-    await until("the operation is claimed", async () => {
-      const taken = await context.api.db.query(
+    let taken = 0;
+    // Another process takes the operation over before the request renews its claim.
+    const { database } = watchStatements(async (text) => {
+      if (!/update claimed_operations\s+set leased_until/.test(text)) return;
+      const rows = await context.api.db.query(
         "update claimed_operations set claim_id = gen_random_uuid() where state = 'claimed' returning 1",
       );
-      return taken.length === 1;
+      taken += rows.length;
     });
+    const second = await startSecondApi(t, context, { database });
+    const name = "Lost claim";
+    const reply = advertiser.createKeyed("adsets", "claim", { campaign_id: campaign, name }, "", second);
     t.match(await reply, { status: 409, body: { error: "idempotency_in_progress" } });
+    t.equal(taken, 1);
     t.notOk(namesOf(await receivedWrites(context)).includes(name));
   });
 

@@ -1,4 +1,5 @@
 import t, { type Test } from "tap";
+import { HOUR } from "../../../src/runtime/durations.ts";
 import { appendAttempt } from "../../../src/store/messages/platform-attempts.ts";
 import { configureWebhook, makeEvents } from "../../fixtures/events/events.ts";
 import { startApi } from "../../fixtures/http/api.ts";
@@ -143,7 +144,7 @@ t.test("the timeline of a message with events", async (t) => {
   });
 
   t.test("is in order although the platform reports whole seconds of another clock", async (t) => {
-    const at = new Date(Date.now() - 60_000).toISOString();
+    const at = new Date(Date.now() - HOUR).toISOString();
     const timeline = JSON.stringify(["sent", "read"].map((status) => ({ status, at })));
     await updateRow(api, "messages", { id, status: "read", timeline });
     const { data } = (await read()).body;

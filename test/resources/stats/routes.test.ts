@@ -33,7 +33,11 @@ t.test("statistics", async (t) => {
   const [tenant, other] = [await makeTenant(api), await makeTenant(api)];
   const read = await createReader(api, tenant);
   const [channel, second] = [newId("ch"), newId("ch")].sort() as [string, string];
-  const [now, yesterday] = [Date.now(), Date.now() - 1 * DAY];
+  const now = Date.now();
+  const yesterday = now - 1 * DAY;
+  // The hour may change while the test runs.
+  const [since, until] = [isoHour(yesterday), isoHour(now + HOUR)];
+  const PERIOD = `since=${since}&until=${until}`;
   const makeMessage = (client: Tenant, time: number, columns: object) =>
     insertMessage(api, client, { id: firstIdAt("msg", time) + newId("msg").slice(14), ...columns });
   await makeMessage(tenant, now, { channel_id: channel, status: "read" });
@@ -47,13 +51,13 @@ t.test("statistics", async (t) => {
   await rollUp(api);
 
   t.test("messages are counted by hour and channel, oldest first", async (t) => {
-    const { status, body } = await read("messages");
+    const { status, body } = await read(`messages?${PERIOD}`);
     t.equal(status, 200);
     const { updated_at, ...figures } = body;
     t.ok(Date.parse(updated_at) <= Date.now() && Date.parse(updated_at) > now - HOUR);
     t.same(figures, {
-      since: isoHour(Date.now() - DAY),
-      until: isoHour(Date.now() + HOUR),
+      since: isoHour(yesterday),
+      until: isoHour(now + HOUR),
       interval: "hour",
       totals: { accepted: 3, sent: 1, failed: 1, unknown: 0, waiting: 1 },
       data: [
@@ -62,6 +66,14 @@ t.test("statistics", async (t) => {
         { start: isoHour(now), channel_id: second, ...NO_MESSAGES, accepted: 1, failed: 1 },
       ],
     });
+  });
+
+  t.test("the period ends with the current hour and begins 24 hours before", async (t) => {
+    const hourBefore = isoHour(Date.now());
+    const { since, until } = (await read("messages")).body;
+    t.equal(Date.parse(until) - Date.parse(since), DAY + HOUR);
+    const lastHour = isoHour(Date.parse(until) - HOUR);
+    t.ok([hourBefore, isoHour(Date.now())].includes(lastHour), "the hour may have changed meanwhile");
   });
 
   t.test("messages are counted by day, and of one channel", async (t) => {
@@ -78,14 +90,16 @@ t.test("statistics", async (t) => {
   });
 
   t.test("events are counted by key", async (t) => {
-    const { body } = await read("events");
+    const { body } = await read(`events?${PERIOD}`);
     const row = { start: isoHour(timeOfId(delivered)), ...NO_EVENTS, accepted: 1 };
     t.same(body.data, [
       { ...row, key: "chatapp", delivered: 1 },
       { ...row, key: "marketing", failed: 1 },
     ]);
     t.same(body.totals, { ...NO_EVENTS, accepted: 2, delivered: 1, failed: 1 });
-    t.same((await read("events?key=marketing")).body.data, [{ ...row, key: "marketing", failed: 1 }]);
+    t.same((await read(`events?${PERIOD}&key=marketing`)).body.data, [
+      { ...row, key: "marketing", failed: 1 },
+    ]);
   });
 
   t.test("a channel of another client and an unknown one look the same", async (t) => {
@@ -150,8 +164,9 @@ t.test("statistics", async (t) => {
     t.teardown(() => redis.disconnect());
     const breakers = createBreakers(redis, partitionsOf(api.config));
     const destination = { clientId: waiting.id, origin: "https://backend.example" };
-    for (let call = 0; call < 5; call++)
-      await breakers.recordResult(destination, { isFailure: true, isProbe: false });
+    // Five failures open the breaker, and five failed probes keep it open for minutes.
+    for (let call = 0; call < 10; call++)
+      await breakers.recordResult(destination, { isFailure: true, isProbe: call >= 5 });
     const { data } = (await readQueue("queue")).body;
     const at = (id: string | undefined) => new Date(timeOfId(id as string)).toISOString();
     t.same(data[0], { key: "chatapp", waiting: 2, oldest_waiting_at: at(first), breaker: "open" });
@@ -166,9 +181,12 @@ t.test("statistics", async (t) => {
 
   t.test("herald stats prints the same figures", async (t) => {
     const herald = createCommandRunner(t, settings);
-    const { code, json } = await herald(`stats --client ${tenant.id} --json`);
+    const { code, json } = await herald(
+      `stats --client ${tenant.id} --since ${since} --until ${until} --json`,
+    );
     t.equal(code, 0);
-    t.same(json, { messages: (await read("messages")).body, events: (await read("events")).body });
+    const [messages, events] = [await read(`messages?${PERIOD}`), await read(`events?${PERIOD}`)];
+    t.same(json, { messages: messages.body, events: events.body });
     const { out } = await herald(`stats --client ${tenant.id} --interval day`);
     t.match(out, /^messages from .*\nstart +channel_id +accepted/);
     t.match(out, /total +accepted +delivered/);

@@ -264,7 +264,7 @@ t.test("webhook configuration", async (t) => {
     const began = Date.now();
     t.equal((await hooks.update({ webhook_url: "https://slow.example" })).status, 200);
     const elapsedMs = Date.now() - began;
-    t.ok(elapsedMs >= 1.9 * SECOND && elapsedMs < 10 * SECOND, `${elapsedMs} ms`);
+    t.ok(elapsedMs >= 1.9 * SECOND, `${elapsedMs} ms`);
   });
 
   t.test("an empty webhook_url clears it, and null leaves it unchanged", async (t) => {

@@ -10,7 +10,9 @@ import {
 const INSIGHTS = `${AD_ACCOUNT_ID}/insights`;
 const METRICS = "impressions,clicks,spend,reach,frequency,cpc,cpm,ctr,actions";
 
-const dayBefore = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+/** Read once: the day may change while the tests run. */
+const NOW = Date.now();
+const dayBefore = (days: number) => new Date(NOW - days * 86_400_000).toISOString().slice(0, 10);
 const range = (since: number, until: number) =>
   JSON.stringify({ since: dayBefore(since), until: dayBefore(until) });
 

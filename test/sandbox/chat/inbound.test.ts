@@ -120,7 +120,7 @@ const FILES = {
 };
 
 t.test("the file of an inbound message can be downloaded", async (t) => {
-  const sandbox = await startSandboxWithReceiver(t);
+  const sandbox = await startSandboxWithReceiver(t, 1); // its URL lasts for minutes and not for three seconds
   for (const [type, expected] of Object.entries(FILES)) {
     const content = type === "image" ? { caption: "Look" } : undefined;
     const { message } = await receiveInbound(sandbox, { type, content });

@@ -1,5 +1,11 @@
 import { createHash } from "node:crypto";
 import t from "tap";
+import { MINUTE } from "../../../src/runtime/durations.ts";
+import { mediaById, storeMedia } from "../../../src/sandbox/chat/media/media.ts";
+import { mediaByTicket, mediaKind } from "../../../src/sandbox/chat/media/media-kind.ts";
+import type { SandboxContext } from "../../../src/sandbox/context.ts";
+import type { Edge } from "../../../src/sandbox/node-kind.ts";
+import type { Call } from "../../../src/sandbox/wire/call.ts";
 import {
   DEMO_CHAT_TOKEN,
   formatRefusal,
@@ -17,6 +23,8 @@ import { until } from "../../fixtures/until.ts";
 const token = DEMO_CHAT_TOKEN;
 const otherToken = issueChatToken([OTHER_WABA_ID]);
 const PICTURE = Buffer.from("a picture, almost");
+/** With it a download URL lasts for minutes and not for three seconds. */
+const LASTING_PACE = 1;
 
 interface UploadParts {
   type?: string | undefined;
@@ -37,7 +45,7 @@ const download = (url: string, bearer?: string) =>
   fetch(url, { headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` } });
 
 t.test("an uploaded file is described and can be downloaded with the token", async (t) => {
-  const { base, mediaOrigin, origin } = await startSandbox(t);
+  const { base, mediaOrigin, origin } = await startSandbox(t, { pace: LASTING_PACE });
   const uploaded = await upload(base);
   t.same(Object.keys(uploaded.body), ["id"]);
   const { id } = uploaded.body;
@@ -61,7 +69,7 @@ t.test("an uploaded file is described and can be downloaded with the token", asy
 });
 
 t.test("a download URL requires a valid token", async (t) => {
-  const { base, mediaOrigin } = await startSandbox(t);
+  const { base, mediaOrigin } = await startSandbox(t, { pace: LASTING_PACE });
   const { id } = (await upload(base)).body;
   const { url } = (await callSandbox(`${base}/${id}`, { token })).body;
   t.equal((await download(url)).status, 401);
@@ -75,12 +83,31 @@ t.test("a download URL requires a valid token", async (t) => {
 });
 
 t.test("a download URL is valid for five minutes", async (t) => {
-  const { base } = await startSandbox(t); // five minutes of its time take three seconds
+  const { base } = await startSandbox(t, { pace: 0.001 }); // five minutes of its time take 0.3 seconds
   const { id } = (await upload(base)).body;
   const { url } = (await callSandbox(`${base}/${id}`, { token })).body;
-  t.equal((await download(url, token)).status, 200);
   await until("the download URL has expired", async () => (await download(url, token)).status === 404);
   t.equal((await callSandbox(`${base}/${id}`, { token })).status, 200, "the file is still there");
+});
+
+t.test("a download ticket is removed after five minutes", async (t) => {
+  const scheduled: { delayMs: number; work: () => void }[] = [];
+  const context = {
+    mediaOrigin: () => "http://media",
+    schedule: (delayMs: number, work: () => void) => void scheduled.push({ delayMs, work }),
+  } as SandboxContext;
+  const media = storeMedia(context, { number: PHONE_NUMBER_ID, mimeType: "image/png", bytes: PICTURE });
+  const call = { method: "GET", node: media.id, params: { text: () => undefined } } as unknown as Call;
+  const describe = mediaKind(context).edges.GET as Edge;
+  const { url } = describe.answer(call) as { url: string };
+  const ticket = new URL(url).searchParams.get("ticket") as string;
+  t.equal(mediaByTicket(context, ticket), media);
+  t.same(
+    scheduled.map(({ delayMs }) => delayMs),
+    [5 * MINUTE],
+  );
+  scheduled[0]?.work();
+  t.equal(mediaByTicket(context, ticket), undefined);
 });
 
 t.test("a file belongs to its number", async (t) => {
@@ -136,16 +163,16 @@ const UPLOADS: Record<string, [parts: UploadParts, outcome: string]> = {
 };
 
 t.test("files beyond 64 MiB evict the oldest ones", async (t) => {
-  const { base } = await startSandbox(t);
-  const small = (await upload(base)).body.id;
-  const large = { type: "application/pdf", file: bytes(33 * MB) }; // two exceed 64 MiB
-  const first = (await upload(base, large)).body.id;
-  const second = (await upload(base, large)).body.id;
-  t.equal((await callSandbox(`${base}/${small}`, { token })).status, 200);
-  const third = (await upload(base, large)).body.id;
-  for (const id of [small, first])
-    t.equal(formatRefusal(await callSandbox(`${base}/${id}`, { token })), "400 100 33");
-  for (const id of [second, third]) t.equal((await callSandbox(`${base}/${id}`, { token })).status, 200);
+  const context = {} as SandboxContext;
+  const store = (file: Buffer) =>
+    storeMedia(context, { number: PHONE_NUMBER_ID, mimeType: "application/pdf", bytes: file }).id;
+  const small = store(PICTURE);
+  const large = bytes(33 * MB); // two exceed 64 MiB
+  const [first, second] = [store(large), store(large)];
+  t.ok(mediaById(context, small));
+  const third = store(large);
+  for (const id of [small, first]) t.equal(mediaById(context, id), undefined);
+  for (const id of [second, third]) t.ok(mediaById(context, id));
 });
 
 t.test("an upload is accepted or refused by its type and size", async (t) => {

@@ -14,6 +14,9 @@ import { until } from "../../fixtures/until.ts";
 const APP = SANDBOX_SETTINGS.PLATFORM_APP_ID;
 const APP_TOKEN = `${APP}|${SANDBOX_SETTINGS.PLATFORM_APP_SECRET}`;
 
+/** A pace so slow that no timer of the sandbox ends during a test. */
+const NO_TIMER_PACE = 1_000;
+
 /** Starts a sandbox and the service that receives its webhooks. */
 async function startWithService(t: Test, pace?: number) {
   const service = await startWebhookReceiver(t);
@@ -84,7 +87,7 @@ t.test("duplicate_webhook sends a webhook twice", async (t) => {
 });
 
 t.test("reorder_webhook sends webhooks after the next one", async (t) => {
-  const { sandbox, ids } = await startWithService(t, 1);
+  const { sandbox, ids } = await startWithService(t, NO_TIMER_PACE);
   await arm(sandbox, { kind: "reorder_webhook", times: 2 });
   for (const id of ["1", "2", "3"]) await sendWebhook(sandbox, id);
   await until("all arrived", () => ids().length === 3);

@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { BroadcastChannel } from "node:worker_threads";
 import t, { type Test } from "tap";
 import { createImageThreads } from "../../../../src/composition/web/image-threads.ts";
+import type { ImageDecoder } from "../../../../src/domain/ads/image-decoder.ts";
 import { type ImageParts, imageRoute } from "../../../../src/resources/marketing/media/image-route.ts";
 import { createMetrics } from "../../../../src/runtime/metrics/metrics.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
@@ -16,42 +17,58 @@ const PATH = "/api/marketing/images";
 const MAX_PER_CLIENT = 12;
 
 async function startEndpoint(t: Test) {
-  const images = createImageThreads({
+  const threads = createImageThreads({
     threads: 1,
     log: captureLog().log,
     metrics: createMetrics("test"),
     file: FILE,
   });
+  let uploads = 0;
+  const images: ImageDecoder = {
+    decode(...upload) {
+      const decoded = threads.decode(...upload); // has a place, or was refused
+      uploads += 1;
+      return decoded;
+    },
+  };
   const api = await startApi(t, {
     // No upload gets as far as the other parts.
     routes: (db) => [imageRoute({ db, images } as unknown as ImageParts)],
     gates: { terms: async () => {} },
   });
-  t.teardown(() => images.close?.());
-  return { api, headers: await callerHeaders(api.db, { scopes: new Set(["marketing:manage"]) }) };
+  t.teardown(() => threads.close?.());
+  const headers = await callerHeaders(api.db, { scopes: new Set(["marketing:manage"]) });
+  const untilUploads = (count: number) => until(`${count} uploads have arrived`, () => uploads === count);
+  return { api, headers, untilUploads };
 }
 
 t.test("uploads beyond the waiting list are 503, and a disconnected caller leaves it", async (t) => {
-  const { api, headers } = await startEndpoint(t);
+  const { api, headers, untilUploads } = await startEndpoint(t);
   const post = (body: string, init: RequestInit = {}) =>
-    fetch(api.address + PATH, { method: "POST", headers, body, ...init });
-  const repliesLogged = () => api.lines.filter(({ event }) => event === "http.request").length;
+    fetch(api.address + PATH, {
+      method: "POST",
+      body,
+      ...init,
+      headers: { ...headers, "x-request-id": body },
+    });
 
   const running = post("wait");
+  await untilUploads(1);
   const gone = new AbortController();
   const leaving = post("leaving", { signal: gone.signal }).catch(() => "disconnected");
+  await untilUploads(2);
   const waiting = Array.from({ length: MAX_PER_CLIENT - 2 }, () => post("waiting"));
-  const late = await until("the waiting list is full", async () => {
-    const probe = await Promise.race([post("waiting"), ...waiting]);
-    return probe.status === 503 ? probe : undefined;
-  });
+  await untilUploads(MAX_PER_CLIENT);
+  const late = await post("late");
+  t.equal(late.status, 503);
   t.equal(late.headers.get("retry-after"), "5");
   t.match(await late.json(), { error: "overloaded" });
 
-  const logged = repliesLogged();
   gone.abort();
   t.equal(await leaving, "disconnected");
-  await until("the waiting upload has ended", () => repliesLogged() === logged + 1);
+  await until("the waiting upload has ended", () =>
+    api.lines.some(({ event, request_id }) => event === "http.request" && request_id === "leaving"),
+  );
 
   const channel = new BroadcastChannel(RELEASE_CHANNEL);
   t.teardown(() => channel.close());
