@@ -179,6 +179,7 @@ kill $!
   });
 
   t.test("npm start stops what it has started", async (t) => {
-    t.equal(await starter.stop(), 0);
+    t.equal(await starter.stop("SIGINT"), 0);
+    t.match(starter.stdout(), /Herald has stopped\.\n$/);
   });
 });
