@@ -25,9 +25,23 @@ interface ServerCommand {
   stopSignal: NodeJS.Signals;
 }
 
+/** Below the ports that systems give to outgoing connections, which would take a port before its server listens. */
+const [FIRST_PORT, PORTS_PER_PROCESS, PORT_RANGES] = [12_000, 100, 200];
+let portCount = 0;
+
+/** The next port of a range that few other processes use, so that two of them hardly ever choose the same one. */
+const nextPort = (): number =>
+  FIRST_PORT + (process.pid % PORT_RANGES) * PORTS_PER_PROCESS + (portCount++ % PORTS_PER_PROCESS);
+
 /** Returns the preferred port if it is free, otherwise any free port. Another process may still take it. */
-export const freePort = async (preferred?: number): Promise<number> =>
-  preferred !== undefined && (await isPortFree(preferred)) ? preferred : probePort(0);
+export async function freePort(preferred?: number): Promise<number> {
+  if (preferred !== undefined && (await isPortFree(preferred))) return preferred;
+  for (let tries = 0; tries < PORTS_PER_PROCESS; tries++) {
+    const port = nextPort();
+    if (await isPortFree(port)) return port;
+  }
+  return probePort(0);
+}
 
 /** True when the port is free on 127.0.0.1 and ::1: some programs resolve `localhost` to the latter. */
 export const isPortFree = (port: number): Promise<boolean> =>
