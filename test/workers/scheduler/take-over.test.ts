@@ -247,7 +247,7 @@ t.test(
     t.same(
       await db.query("select id from workers where id = 'wrk_1'"),
       [],
-      "it needs not count as dead first",
+      "the stopped scheduler is not listed any more",
     );
     await until("another repeats the stopped runs", () => next.ran("ok").length === 2);
     t.same(rerun.sort(), ["stays", "stops"]);

@@ -2,7 +2,7 @@ import t from "tap";
 import { NOT_BUILT } from "../../../../src/domain/messages/message-errors.ts";
 import { HOUR } from "../../../../src/runtime/durations.ts";
 import { countFailedMessages } from "../../../../src/store/messages/queue-metrics.ts";
-import { recordPutOffs } from "../../../fixtures/messages/put-offs.ts";
+import { recordRetryDelays } from "../../../fixtures/messages/retry-delays.ts";
 import {
   answerAccepted,
   answerJson,
@@ -28,7 +28,7 @@ const dueIn = ({ next_attempt_at }: { next_attempt_at: Date | null }) =>
 t.test("sending messages", async (t) => {
   const context = await startSendingContext(t);
   const { platform } = context;
-  const { untilPutOff } = await recordPutOffs(context.db);
+  const { untilRetryDelay } = await recordRetryDelays(context.db);
   let lastRecipient = 5511900000000;
   const newRecipient = () => String(++lastRecipient);
   const callsTo = (to: string) => receivedBodies(platform).filter((body) => body.to === to).length;
@@ -81,7 +81,7 @@ t.test("sending messages", async (t) => {
           : answerAccepted(response, `wamid.${code}`);
       const id = await queueMessage(context, { to: newRecipient() });
       for (const [index, [min, max]] of delays.entries()) {
-        const { delayMs } = await untilPutOff(id, index + 1);
+        const { delayMs } = await untilRetryDelay(id, index + 1);
         t.ok(delayMs >= min - 1 && delayMs <= max + 1, `${delayMs} ms after attempt ${index + 1}`);
         await makeSendDue(context, id);
       }

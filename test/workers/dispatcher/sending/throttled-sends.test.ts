@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";
-import { recordPutOffs } from "../../../fixtures/messages/put-offs.ts";
+import { recordRetryDelays } from "../../../fixtures/messages/retry-delays.ts";
 import {
   answerAccepted,
   answerRefused,
@@ -43,8 +43,8 @@ const delayAfter = (since: number, { next_attempt_at }: SentMessage) =>
 for (const code of [4, 341, 80007, 80008])
   t.test(`${code} without a wait delays only the refused message, with the backoff of sends`, async (t) => {
     const context = await startThrottling(t, (response) => answerRefused(response, code));
-    const { untilPutOff } = await recordPutOffs(context.db);
-    const { delayMs } = await untilPutOff(await queueMessage(context, { to: THROTTLED }), 1);
+    const { untilRetryDelay } = await recordRetryDelays(context.db);
+    const { delayMs } = await untilRetryDelay(await queueMessage(context, { to: THROTTLED }), 1);
     t.ok(delayMs >= 1.5 * SECOND && delayMs <= 2.5 * SECOND, `${delayMs} ms`);
     for (const sender of [context, context.otherNumber, context.otherClient])
       await untilMessage(context, await queueMessage(sender, { to: FREE }), { status: "accepted" });
