@@ -54,7 +54,8 @@ function createListener(routes: readonly Route[], parts: PipelineParts): Request
   const table = methodsByPath(routes, parts);
   for (const [path, methods] of table) {
     const pattern = path.replace(/\{(\w+)\}/g, ":$1");
-    app.all(pattern, (request, response) => dispatch(methods, request, response, parts));
+    // `app.all` would add a handler for each of 34 methods.
+    app.route(pattern).all((request, response) => dispatch(methods, request, response, parts));
   }
   // Express recognises an error handler by its four parameters.
   app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) =>

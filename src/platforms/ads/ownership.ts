@@ -26,7 +26,11 @@ export interface Ownership {
 const MAX_CACHED_OWNERS = 50_000;
 
 export function createOwnership(client: PlatformClient): Ownership {
-  const accountByObject = new LRUCache<string, string>({ max: MAX_CACHED_OWNERS });
+  // `maxSize` instead of `max`: with `max` the cache would allocate room for all entries up front.
+  const accountByObject = new LRUCache<string, string>({
+    maxSize: MAX_CACHED_OWNERS,
+    sizeCalculation: () => 1,
+  });
   const keyOf = (id: string, ownField = "") => `${id} ${ownField}`;
 
   function store(id: string, owner: string, ownField?: string): void {
