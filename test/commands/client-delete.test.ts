@@ -16,8 +16,7 @@ import { makeTenant, type Tenant } from "../fixtures/tenants/tenants.ts";
 
 t.test("herald client delete", async (t) => {
   const settings = await testSettings(t);
-  // Statements wait for locks that a test holds, however slow the machine is.
-  const api = await startApi(t, { config: readConfig(settings), statementTimeoutMs: 60_000 });
+  const api = await startApi(t, { config: readConfig(settings) });
   const raw = await connectRawClient(t, api.config.DATABASE_URL);
   const herald = createCommandRunner(t, settings);
   const box = createSecretBox(api.config.ENCRYPTION_KEYS);

@@ -109,7 +109,8 @@ t.test("the commands of the documentation", async (t) => {
     REDIS_URL: await allocateRedisDatabase(),
   };
   const [PORT, SANDBOX_PORT] = [String(await freePort()), String(await freePort())];
-  const startSettings = { PORT, SANDBOX_PORT, ...serverSettings };
+  // A page waits for a report, which the default fetches after up to 30 seconds.
+  const startSettings = { PORT, SANDBOX_PORT, CRON_REPORTS: "* * * * * *", ...serverSettings };
   const starter = startProcess(t, "start", startSettings, { args: ["--folder", folder] });
   await until(
     "the start screen is shown",
@@ -151,8 +152,9 @@ t.test("the commands of the documentation", async (t) => {
     });
   }
 
-  t.test("npx herald runs the command line of the checkout", async (t) => {
-    const { stdout } = await promisify(execFile)("npx", ["herald", "--version"], { cwd: root });
+  t.test("the program that npx starts runs the command line of the checkout", async (t) => {
+    const { bin } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const { stdout } = await promisify(execFile)(process.execPath, [join(root, bin.herald), "--version"]);
     t.match(stdout, /^\d+\.\d+\.\d+$/m);
   });
 
@@ -163,19 +165,6 @@ t.test("the commands of the documentation", async (t) => {
       const reply = await fetch(PUBLIC_URL + path, { method, headers, ...(body ? { body } : {}) });
       t.ok(reply.ok, `${example}: ${reply.status} ${await reply.text()}`);
     }
-  });
-
-  t.test("the echo bot answers a message", async (t) => {
-    const inbound = `curl -s $SANDBOX_URL/_sandbox/inbound -d '{"channel": "1400000000000301", "from": "5511966665555", "type": "text", "content": {"body": "Echo this"}}'`;
-    const code = `set -a; . .herald/env; set +a
-node examples/echo-bot/echo-bot.js &
-until curl -s $PUBLIC_URL/api/webhooks/config -H "x-svc-api-key: $DEMO_API_KEY" | grep -q "localhost:$BOT_PORT/"; do sleep 0.1; done
-${inbound}
-until curl -s "$PUBLIC_URL/api/outbound/messages?limit=1" -H "x-svc-api-key: $DEMO_API_KEY" | grep -q 5511966665555; do sleep 0.1; done
-kill $!
-`;
-    const { status, output } = await runPage([{ language: "sh", info: "", code, line: 1 }], shell);
-    t.equal(status, 0, output);
   });
 
   t.test("npm start stops what it has started", async (t) => {

@@ -83,8 +83,7 @@ t.test("caller identity", async (t) => {
 });
 
 t.test("login", async (t) => {
-  // A statement waits for the lock that a test holds, however slow the machine is.
-  const api = await startApi(t, { statementTimeoutMs: 60_000 });
+  const api = await startApi(t);
   const tenant = await makeTenant(api);
 
   t.test("the right password returns a token, the user and the cookie", async (t) => {

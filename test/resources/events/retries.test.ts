@@ -28,8 +28,7 @@ async function retriesOf(api: Api) {
 }
 
 t.test("event retries", async (t) => {
-  // Statements wait for a lock that a test holds, however slow the machine is.
-  const api = await startApi(t, { statementTimeoutMs: 60_000 });
+  const api = await startApi(t);
 
   t.test("a retry makes the delivery due in every state and restarts its schedule and deaths", async (t) => {
     const { retry, recordEvents } = await retriesOf(api);

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import t from "tap";
-import { SECOND } from "../../../src/runtime/durations.ts";
 import { ROLES } from "../../../src/schema/enumerations.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
@@ -30,14 +29,11 @@ const me = (api: Api, { headers }: Pick<SignedInUser, "headers">) =>
 const login = (api: Api, email: string, password: string) =>
   api.call("POST", "/api/auth/login", { json: { email, password } });
 
-/** Statements wait for locks that a test holds, however slow the machine is. */
-const STATEMENT_TIMEOUT_MS = 60 * SECOND;
 /** A changed user is read again after a moment. */
 const CREDENTIAL_TTL_MS = 100;
 
 t.test("users", async (t) => {
   const api = await startApi(t, {
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     credentialTtlMs: CREDENTIAL_TTL_MS,
   });
 

@@ -17,8 +17,7 @@ import {
 
 t.test("terms gate", async (t) => {
   const { statements, database } = watchStatements();
-  // Statements wait for locks that a test holds, however slow the machine is.
-  const api = await startApi(t, { database, routes: createTermsRoutes, statementTimeoutMs: 60_000 });
+  const api = await startApi(t, { database, routes: createTermsRoutes });
   const { status, text, accept, create, audit, publish, newTenant } = createTermsClient(api);
 
   t.test("the gate is checked after the scope and before the request body", async (t) => {
