@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { createUser } from "../../src/domain/tenants/users.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
@@ -14,6 +15,7 @@ import { until } from "../fixtures/until.ts";
 
 const ATTACKERS = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
 const CONNECTIONS_PER_ATTACKER = 25;
+const REPEAT_AFTER_MS = 200;
 /** 2 s on an idle machine; without turns it would wait for the whole queue. The bound grows with the time that others take. */
 const MAX_SIGN_IN_MS = 10 * SECOND;
 
@@ -49,6 +51,8 @@ t.test("an attack on sign-in does not lock out a user who has signed in before",
         await reply.text();
         const { status } = reply;
         answers.set(status, (answers.get(status) ?? 0) + 1);
+        // The connections whose check has ended keep the queue full; more refusals would only use processor time.
+        if (status === 503) await sleep(REPEAT_AFTER_MS, undefined, { signal: end.signal });
       }
     }),
   );
@@ -60,7 +64,7 @@ t.test("an attack on sign-in does not lock out a user who has signed in before",
     const ms = Math.round(performance.now() - startedAt);
     t.ok(ms < MAX_SIGN_IN_MS / processorShare(), `the sign-in from ${home} takes ${ms} ms`);
   };
-  for (let round = 0; round < 2; round++) await Promise.all(homes.map(signInInTime));
+  await Promise.all(homes.map(signInInTime));
   end.abort();
   const faults = (await Promise.allSettled(attack)).flatMap((one) =>
     "reason" in one ? [one.reason.name] : [],

@@ -51,16 +51,16 @@ t.test("hostile connections, webhooks and tokens", async (t) => {
   t.test("webhooks with a thousand updates delay no other request and lose none", async (t) => {
     const [tenant, pageId] = [await makeTenant(service), newPlatformId()];
     await makeChannel(service, tenant, { platform: "socialapp", pageId });
-    const webhooks = ["a", "b", "c", "d"].map((name) => largeWebhook(pageId, name));
-    const statuses = await service.underProbes(t, "four webhooks of 3 MB", () =>
+    const webhooks = ["a", "b"].map((name) => largeWebhook(pageId, name));
+    const statuses = await service.underProbes(t, "two webhooks of 3 MB", () =>
       Promise.all(webhooks.map((webhook) => postWebhook(service.address, webhook))),
     );
-    t.same(statuses, [200, 200, 200, 200]);
+    t.same(statuses, [200, 200]);
     const [row] = await service.db.query<{ count: number }>(
       "select count(*)::integer as count from events where client_id = $1",
       [tenant.id],
     );
-    t.equal(row?.count, 4 * UPDATES);
+    t.equal(row?.count, 2 * UPDATES);
   });
 
   t.test("a signed webhook with too many values is refused without delay", async (t) => {
@@ -115,7 +115,7 @@ t.test("hostile connections, webhooks and tokens", async (t) => {
             }),
         ),
       );
-      for (let byte = 0; byte < 50; byte++) {
+      for (let byte = 0; byte < 10; byte++) {
         for (const socket of sockets) if (socket.writable) socket.write(" ");
         t.equal((await service.call("GET", "/readyz")).status, 200);
       }
