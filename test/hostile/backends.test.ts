@@ -62,7 +62,7 @@ const BACKENDS: Record<string, (socket: Socket) => void> = {
 };
 
 const SLOTS = 100;
-/** The ten backends that do not finish their answers would together use more than all slots. */
+/** Ten backends do not finish their answers; together they have more events than there are slots. */
 const EVENTS_PER_CLIENT = 12;
 
 t.test("backends that hang, drip, flood and lie delay no other client", async (t) => {
