@@ -1,5 +1,5 @@
 import t from "tap";
-import { startLocalCluster } from "../../fixtures/processes/local-cluster.ts";
+import { startSandboxApi } from "../../fixtures/processes/local-cluster.ts";
 import { startWeb } from "../../fixtures/processes/processes.ts";
 import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { NEW_OBJECTS } from "../../fixtures/tenants/ad-objects.ts";
@@ -8,7 +8,7 @@ import { until } from "../../fixtures/until.ts";
 const ACCOUNT = { ad_account_id: "act_1600000000000101" };
 
 t.test("a create with an Idempotency-Key is not doubled when its process is killed", async (t) => {
-  const { settings, apiKey, callApi, arm, requests } = await startLocalCluster(t);
+  const { settings, apiKey, callApi, arm, requests } = await startSandboxApi(t);
   const database = await connectRawClient(t, settings.DATABASE_URL as string);
   const create = (resource: "campaigns" | "adsets", fields: object, key: string) =>
     callApi("POST", `/api/marketing/${resource}`, { ...ACCOUNT, ...fields }, { "Idempotency-Key": key });

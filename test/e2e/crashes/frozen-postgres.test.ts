@@ -1,19 +1,15 @@
-import { join } from "node:path";
 import t from "tap";
-import { startPostgres } from "../../../src/local/postgres.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { textMessage } from "../../fixtures/messages/messages.ts";
 import { pageWebhook, postWebhook } from "../../fixtures/platforms/webhooks.ts";
-import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
+import { startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
-import { makeTempFolder } from "../../fixtures/servers/folders.ts";
-import { freeze } from "../../fixtures/servers/freeze.ts";
-import { postgresProgram } from "../../fixtures/servers/programs.ts";
+import { startTcpProxy } from "../../fixtures/servers/tcp-proxy.ts";
 import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 
-const KEYED_SENDS = 10;
+const KEYED_SENDS = 4;
 /** Requests wait 5 s for Postgres, other statements 30 s; the rest is time for a slow machine. */
 const MAX_WAIT_MS = 20_000;
 
@@ -23,15 +19,12 @@ async function timed<T>(work: Promise<T>): Promise<{ result: T; ms: number }> {
 }
 
 t.test("requests are answered while Postgres is frozen, and no message is lost or doubled", async (t) => {
-  const folder = join(makeTempFolder(t), "pg");
-  const postgres = await startPostgres({ program: postgresProgram(), folder, durable: false });
-  t.teardown(() => postgres.stop());
-  const settings = { ...(await testSettings(t)), DATABASE_URL: postgres.url };
-  await startProcess(t, "migrate", settings).waitForLine("migrations.applied");
+  const settings = await testSettings(t);
+  const postgres = await startTcpProxy(t, settings.DATABASE_URL as string);
   const config = readConfig(settings);
   const db = createDatabase(config, () => {});
   t.teardown(() => db.close());
-  const web = await startWeb(t, settings);
+  const web = await startWeb(t, { ...settings, DATABASE_URL: postgres.url });
   const tenant = await makeTenant({ db, config });
   const { headers } = await tenant.createKey("messages:send");
   const [channel, pageId] = [await makeChannel({ db, config }, tenant), newPlatformId()];
@@ -49,8 +42,7 @@ t.test("requests are answered while Postgres is frozen, and no message is lost o
   const keys = Array.from({ length: KEYED_SENDS }, (_, index) => `key-${index}`);
 
   t.equal((await send("before")).status, 202);
-  const thaw = freeze(postgres.pid);
-  t.teardown(thaw);
+  postgres.freeze();
   const [sends, read, webhook] = await Promise.all([
     Promise.all(keys.map((key) => timed(send(key, key)))),
     timed(web.call("GET", "/api/outbound/messages", { headers })),
@@ -66,7 +58,7 @@ t.test("requests are answered while Postgres is frozen, and no message is lost o
   const repeated = await send("key-0", "key-0");
   t.ok([503, 504].includes(repeated.status), "a repetition does not wait longer");
 
-  thaw();
+  postgres.thaw();
   const first = await timed(send("after"));
   t.equal(first.result.status, 202, "the first send afterwards does not wait for the broken connections");
   t.ok(first.ms < MAX_WAIT_MS, `it takes ${Math.round(first.ms)} ms`);

@@ -6,28 +6,46 @@ import { startScriptedAdPlatform } from "../../fixtures/platforms/scripted-ad-pl
 import { startProcess } from "../../fixtures/processes/processes.ts";
 import { CRON_EVERY_SECOND, CRON_NEVER, openDatabase } from "../../fixtures/processes/schedulers.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
-import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
+import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
 import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
-async function killDuringRun(t: Test): Promise<void> {
-  const DATABASE_URL = await cloneDatabase(t);
-  const settings = await testSettings(t, { DATABASE_URL });
-  const other = startProcess(t, "scheduler", { ...settings, CRON_MAINTENANCE: CRON_NEVER });
-  await other.waitForLine("process.ready");
-  const client = await connectRawClient(t, DATABASE_URL);
-  await client.query("begin");
-  await client.query("lock table idempotency_keys in access exclusive mode");
-  const first = startProcess(t, "scheduler", { ...settings, CRON_MAINTENANCE: CRON_EVERY_SECOND });
-  t.match(await first.waitForLine("cron.ran", "maintenance"), { level: "warn", outcome: "overlapped" });
+/** Kills a scheduler during maintenance and the check of a connection; the other one counts a death of the connection. */
+async function killDuringRuns(t: Test): Promise<void> {
+  const adPlatform = await startScriptedAdPlatform(t);
+  const settings = await testSettings(t, { AD_PLATFORM_URL: adPlatform.base, CRON_MAINTENANCE: CRON_NEVER });
+  const config = readConfig(settings);
+  const db = createDatabase(config, () => {});
+  t.teardown(() => db.close());
+  await grantAdAccount({ db, config }, await makeTenant({ db, config }));
+  const readConnection = async () =>
+    (await db.query("select worker_id, deaths, checked_in from ad_connections"))[0];
+  const unanswered: (() => void)[] = [];
+  adPlatform.setAnswer("debug_token", async () => {
+    await new Promise<void>((resolve) => unanswered.push(resolve));
+    return { data: { is_valid: true, user_id: "42", expires_at: 0 } };
+  });
+  const client = await connectRawClient(t, config.DATABASE_URL);
   const readRun = async () => {
     const { rows } = await client.query(
       "select worker, scheduled_at, outcome from cron_runs where job = 'maintenance' and outcome is distinct from 'overlapped'",
     );
     return rows;
   };
+
+  const other = startProcess(t, "scheduler", settings);
+  const { worker } = await other.waitForLine("heartbeat.started");
+  await other.waitForLine("process.ready");
+  await client.query("begin");
+  await client.query("lock table idempotency_keys in access exclusive mode");
+  const everySecond = { CRON_MAINTENANCE: CRON_EVERY_SECOND, CRON_TOKENS: CRON_EVERY_SECOND };
+  const first = startProcess(t, "scheduler", { ...settings, ...everySecond });
+  const { worker: killed } = await first.waitForLine("heartbeat.started");
+  t.match(await first.waitForLine("cron.ran", "maintenance"), { level: "warn", outcome: "overlapped" });
+  await until("the connection is being checked", () => unanswered.length === 1);
+  t.match(await readConnection(), { worker_id: killed, deaths: 0 });
   const [startedRun, ...otherRuns] = await readRun();
   t.same(otherRuns, [], "one run");
   t.equal(await first.stop("SIGKILL"), "SIGKILL");
@@ -40,32 +58,7 @@ async function killDuringRun(t: Test): Promise<void> {
   const [finishedRun] = await readRun();
   t.match(finishedRun, { scheduled_at: startedRun.scheduled_at, outcome: "ok" });
   t.not(finishedRun.worker, startedRun.worker);
-  t.equal(await other.stop(), 0);
-}
-
-/** Kills a scheduler during the check of a connection; the one that takes the run over counts the death. */
-async function killDuringCheck(t: Test): Promise<void> {
-  const adPlatform = await startScriptedAdPlatform(t);
-  const settings = await testSettings(t, { AD_PLATFORM_URL: adPlatform.base });
-  const config = readConfig(settings);
-  const db = createDatabase(config, () => {});
-  t.teardown(() => db.close());
-  await grantAdAccount({ db, config }, await makeTenant({ db, config }));
-  const readConnection = async () =>
-    (await db.query("select worker_id, deaths, checked_in from ad_connections"))[0];
-  const unanswered: (() => void)[] = [];
-  adPlatform.setAnswer("debug_token", async () => {
-    await new Promise<void>((resolve) => unanswered.push(resolve));
-    return { data: { is_valid: true, user_id: "42", expires_at: 0 } };
-  });
-  const other = startProcess(t, "scheduler", settings);
-  const { worker } = await other.waitForLine("heartbeat.started");
-  const first = startProcess(t, "scheduler", { ...settings, CRON_TOKENS: CRON_EVERY_SECOND });
-  const { worker: killed } = await first.waitForLine("heartbeat.started");
-  await until("the connection is being checked", () => unanswered.length === 1);
-  t.match(await readConnection(), { worker_id: killed, deaths: 0 });
-  await first.stop("SIGKILL");
-  await until("the other scheduler checks it", () => unanswered.length === 2);
+  await until("the other scheduler checks the connection", () => unanswered.length === 2);
   t.match(await readConnection(), { worker_id: worker, deaths: 1 });
   for (const answer of unanswered) answer();
   t.match(await other.waitForLine("cron.ran", "tokens"), { outcome: "ok", checked: 1, quarantined: 0 });
@@ -94,5 +87,5 @@ async function freezeDuringClaim(t: Test): Promise<void> {
 }
 
 t.test("another scheduler takes over the work of a killed or frozen one", (t) =>
-  Promise.all([killDuringRun(t), killDuringCheck(t), freezeDuringClaim(t)]),
+  Promise.all([killDuringRuns(t), freezeDuringClaim(t)]),
 );

@@ -1,18 +1,17 @@
 import t from "tap";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
-import { type LocalCluster, startLocalCluster } from "../../fixtures/processes/local-cluster.ts";
+import { type SandboxApi, startSandboxApi } from "../../fixtures/processes/local-cluster.ts";
+import { startProcess } from "../../fixtures/processes/processes.ts";
 import { compareFigures, rollUp } from "../../fixtures/stats/figures.ts";
 import { until } from "../../fixtures/until.ts";
 
 /** Counts the requests to send a message to this person. */
-const countSendsTo = async ({ requests }: LocalCluster, to: string): Promise<number> =>
+const countSendsTo = async ({ requests }: SandboxApi, to: string): Promise<number> =>
   (await requests()).filter(({ path, body }) => path.endsWith("/messages") && body?.to === to).length;
 
 t.test("a killed dispatcher's messages are each sent once and counted once", async (t) => {
-  const cluster = await startLocalCluster(t, {
-    extra: { CHANNEL_RATE_PER_SECOND: "1" },
-  });
+  const cluster = await startSandboxApi(t, { CHANNEL_RATE_PER_SECOND: "1" });
   const { callApi, arm } = cluster;
   const channels = (await callApi("GET", "/api/channels?platform=chatapp")).body.data;
   const sendText = async (to: string) => {
@@ -38,14 +37,15 @@ t.test("a killed dispatcher's messages are each sent once and counted once", asy
     times: 1,
     ms: 10_000,
   });
+  const killed = startProcess(t, "dispatcher", cluster.settings);
   const unansweredId = await sendText(firstRecipient);
   await until("the first request is open", async () => (await countSendsTo(cluster, firstRecipient)) === 1);
   const queuedIds = await Promise.all(recipients.map(sendText));
-  await cluster.dispatcher.stop("SIGKILL");
+  await killed.stop("SIGKILL");
   // On a slow machine some were sent before the kill.
   for (const id of queuedIds)
     t.match((await read(id)).status, /^(queued|sending|sent|accepted|delivered|read)$/);
-  await cluster.startDispatcher();
+  startProcess(t, "dispatcher", cluster.settings);
 
   for (const [index, id] of queuedIds.entries()) {
     const message = await untilStatus(id, "delivered", "read");

@@ -1,6 +1,4 @@
-import { join } from "node:path";
 import t, { type Test } from "tap";
-import { startPostgres } from "../../../src/local/postgres.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { startClientBackend } from "../../fixtures/events/client-backend.ts";
@@ -9,8 +7,7 @@ import { configureWebhook, makeEvents, readDelivery } from "../../fixtures/event
 import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { startProcess } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
-import { makeTempFolder } from "../../fixtures/servers/folders.ts";
-import { postgresProgram } from "../../fixtures/servers/programs.ts";
+import { startTcpProxy } from "../../fixtures/servers/tcp-proxy.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -33,24 +30,20 @@ async function stopWithRequestInFlight(t: Test): Promise<void> {
 
 /** Stops a dispatcher with an outcome that cannot be written. */
 async function stopWithoutPostgres(t: Test): Promise<void> {
-  const folder = join(makeTempFolder(t), "pg");
-  const postgres = await startPostgres({ program: postgresProgram(), folder, durable: false });
-  t.teardown(() => postgres.stop());
-  const overrides = { DATABASE_URL: postgres.url, PRIVATE_DESTINATIONS: "127.0.0.0/8" };
-  const settings = { ...(await testSettings(t)), ...overrides };
-  await startProcess(t, "migrate", settings).waitForLine("migrations.applied");
-  const dispatcher = startProcess(t, "dispatcher", settings);
+  const settings = await testSettings(t, { PRIVATE_DESTINATIONS: "127.0.0.0/8" });
+  const postgres = await startTcpProxy(t, settings.DATABASE_URL as string);
+  const dispatcher = startProcess(t, "dispatcher", { ...settings, DATABASE_URL: postgres.url });
   await dispatcher.waitForLine("process.ready");
   const config = readConfig(settings);
   const db = createDatabase(config, () => {});
+  t.teardown(() => db.close());
   const backend = await startClientBackend(t);
   const client = await makeTenant({ db, config });
   await configureWebhook({ db }, client, { url: backend.url });
   backend.pauseAnswers();
   await makeEvents({ db }, client, {});
   await until("the request is open", () => backend.openRequests() === 1);
-  await db.close();
-  await postgres.stop();
+  postgres.stop();
   backend.release();
   await dispatcher.waitForLine("batch_writer.failed");
   t.equal(await dispatcher.stop(), 0, "all its workers are closed within the platforms' shutdown time");
