@@ -15,176 +15,170 @@ import { until } from "../../fixtures/until.ts";
 
 const portOf = (url: string) => Number(new URL(url).port);
 
-t.test(
-  "the processes recover from a crash of web or Postgres and an outage of Redis, and no webhook is lost",
-  async (t) => {
-    const folder = makeTempFolder(t);
-    // Commits are synchronous, because the test checks which rows survive a crash of the server.
-    const makePostgres = (port?: number) =>
-      startPostgres({
-        program: postgresProgram(),
-        folder: join(folder, "pg"),
-        durable: false,
-        settings: ["synchronous_commit=on"],
-        ...(port ? { port } : {}),
-      });
-    const makeRedis = (port?: number) =>
-      startRedis({
-        program: redisProgram(),
-        folder: join(folder, "redis"),
-        durable: false,
-        ...(port ? { port } : {}),
-      });
-    let postgres = await makePostgres();
-    let redis = await makeRedis();
-    t.teardown(() => Promise.all([postgres.stop(), redis.stop()]));
-
-    const overrides = {
-      PORT: String(await freePort()),
-      DATABASE_URL: postgres.url,
-      REDIS_URL: redis.url,
-      PRIVATE_DESTINATIONS: "127.0.0.0/8",
-    };
-    const settings = { ...(await testSettings(t)), ...overrides };
-    await applyMigrations(postgres.url);
-    let web = await startWeb(t, settings);
-    const dispatchers = [
-      startProcess(t, "dispatcher", settings),
-      startProcess(t, "dispatcher", settings),
-    ] as const;
-    for (const dispatcher of dispatchers) await dispatcher.waitForLine("process.ready");
-    const readiness = async () => {
-      const { status, body } = await web.call("GET", "/readyz");
-      return `${status} ${body.status}`;
-    };
-    const untilReadiness = (expected: string) =>
-      until(expected, async () => (await readiness()) === expected);
-    await untilReadiness("200 ready");
-    const receiver = await startReceiver(t);
-    const pages = await makeSocialPages(settings, receiver, 3);
-    /** Waits for any message that is acknowledged from now on: on a loaded machine, the latest is never the one that arrived. */
-    const untilNextArrives = (description: string, { acknowledged }: { acknowledged: readonly string[] }) => {
-      const before = acknowledged.length;
-      return until(description, () =>
-        acknowledged.slice(before).some((id) => receiver.deliveryCounts.has(id)),
-      );
-    };
-    /** Causes an outage during traffic; asserts that all events are delivered. */
-    const withTraffic = async (name: string, causeOutage: (traffic: Traffic) => Promise<void>) => {
-      const traffic = startTraffic({
-        address: web.address,
-        pages,
-        perSecond: 20,
-        messagesPerWebhook: 2,
-        name,
-      });
-      await until("the first events arrive", () => receiver.deliveryCounts.has(`${name}_1_1`));
-      await causeOutage(traffic);
-      await untilNextArrives("events arrive again", traffic);
-      await traffic.stop();
-      const missing = () => traffic.acknowledged.filter((message) => !receiver.deliveryCounts.has(message));
-      await until(`all events are delivered (${name})`, () => missing().length === 0);
-      t.pass(name);
-      received.push(...traffic.acknowledged);
-    };
-    const received: string[] = [];
-    /** Holds the webhooks in Postgres: they are recorded, but not answered, if web is killed before the release. */
-    const holdWebhooks = async () => {
-      const locker = await connectRawClient(t, postgres.url);
-      await locker.query("begin");
-      await locker.query("lock table events in exclusive mode");
-      await untilAnyBlocked(locker);
-      return () => locker.query("rollback");
-    };
-
-    await withTraffic("web", async () => {
-      const release = await holdWebhooks();
-      await web.stop("SIGKILL");
-      await release();
-      web = await startWeb(t, settings);
+t.test("web, Postgres and Redis can fail: the processes recover, and no webhook is lost", async (t) => {
+  const folder = makeTempFolder(t);
+  // Commits are synchronous, because the test checks which rows survive a crash of the server.
+  const makePostgres = (port?: number) =>
+    startPostgres({
+      program: postgresProgram(),
+      folder: join(folder, "pg"),
+      durable: false,
+      settings: ["synchronous_commit=on"],
+      ...(port ? { port } : {}),
     });
-
-    await withTraffic("redis", async () => {
-      await redis.stop();
-      await untilReadiness("200 degraded");
-      redis = await makeRedis(portOf(redis.url));
-      await untilReadiness("200 ready");
+  const makeRedis = (port?: number) =>
+    startRedis({
+      program: redisProgram(),
+      folder: join(folder, "redis"),
+      durable: false,
+      ...(port ? { port } : {}),
     });
+  let postgres = await makePostgres();
+  let redis = await makeRedis();
+  t.teardown(() => Promise.all([postgres.stop(), redis.stop()]));
 
-    await withTraffic("postgres", async () => {
-      await holdWebhooks();
-      process.kill(postgres.pid, "SIGQUIT");
-      await postgres.stop();
-      await untilReadiness("503 unavailable");
-      await dispatchers[0].waitForLine("heartbeat.failed");
-      t.equal((await web.call("GET", "/healthz")).status, 200, "the process is alive");
-      postgres = await makePostgres(portOf(postgres.url));
-      await untilReadiness("200 ready");
-    });
-
-    const resume = () => void process.kill(redis.pid, "SIGCONT");
-    t.teardown(resume); // a failed test must not leave a frozen server, which cannot be stopped
-    /** True from the first failed read of the event stream until a read succeeds. */
-    const hasNoStream = (dispatcher: RunningProcess) =>
-      dispatcher
-        .lines()
-        .findLast(
-          ({ event, stream }) => String(event).startsWith("stream_reader.") && stream === "{events:0}",
-        )?.event === "stream_reader.failed";
-    await withTraffic("frozen", async ({ acknowledged }) => {
-      process.kill(redis.pid, "SIGSTOP");
-      await untilReadiness("200 degraded"); // a hanging Redis counts as unavailable
-      const before = acknowledged.length;
-      await until("webhooks are accepted without Redis", () => acknowledged.length > before + 4);
-      await until("the dispatchers notice that their reads hang", () => dispatchers.every(hasNoStream));
-      t.equal((await web.call("GET", "/api/channels")).status, 401, "the API still answers");
-      resume();
-      await untilReadiness("200 ready");
-    });
-
-    const raw = await connectRawClient(t, postgres.url);
-    const { worker } = await dispatchers[0].waitForLine("heartbeat.started");
-    /** True when a call of the first dispatcher waits for its answer. */
-    const hasOpenCall = async () => {
-      const { rows } = await raw.query(
-        `select e.payload::json -> 'data' ->> 'platform_message_id' as message
-      from deliveries d
-      join events e using (client_id, id)
-      where d.state = 'in_flight'
-      and d.worker_id = $1`,
-        [worker],
-      );
-      return rows.some(({ message }) => receiver.isHeld(message));
-    };
+  const overrides = {
+    PORT: String(await freePort()),
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    PRIVATE_DESTINATIONS: "127.0.0.0/8",
+  };
+  const settings = { ...(await testSettings(t)), ...overrides };
+  await applyMigrations(postgres.url);
+  let web = await startWeb(t, settings);
+  const dispatchers = [
+    startProcess(t, "dispatcher", settings),
+    startProcess(t, "dispatcher", settings),
+  ] as const;
+  for (const dispatcher of dispatchers) await dispatcher.waitForLine("process.ready");
+  const readiness = async () => {
+    const { status, body } = await web.call("GET", "/readyz");
+    return `${status} ${body.status}`;
+  };
+  const untilReadiness = (expected: string) => until(expected, async () => (await readiness()) === expected);
+  await untilReadiness("200 ready");
+  const receiver = await startReceiver(t);
+  const pages = await makeSocialPages(settings, receiver, 3);
+  /** Waits for any message that is acknowledged from now on: on a loaded machine, the latest is never the one that arrived. */
+  const untilNextArrives = (description: string, { acknowledged }: { acknowledged: readonly string[] }) => {
+    const before = acknowledged.length;
+    return until(description, () => acknowledged.slice(before).some((id) => receiver.deliveryCounts.has(id)));
+  };
+  /** Causes an outage during traffic; asserts that all events are delivered. */
+  const withTraffic = async (name: string, causeOutage: (traffic: Traffic) => Promise<void>) => {
     const traffic = startTraffic({
       address: web.address,
       pages,
       perSecond: 20,
       messagesPerWebhook: 2,
-      name: "stopped",
+      name,
     });
-    receiver.holdAnswers();
-    await until("a call is open", hasOpenCall);
-    const stopRequestedAt = Date.now();
-    const stopped = dispatchers[0].stop();
-    await dispatchers[0].waitForLine("process.stopping"); // it counts the calls in the same turn of its event loop
-    receiver.releaseAnswers();
-    t.equal(await stopped, 0);
-    t.ok(Date.now() - stopRequestedAt < 25_000, "within the platforms' shutdown time");
-    const { in_flight } = await dispatchers[0].waitForLine("dispatcher.drained");
-    t.ok(Number(in_flight) > 0, "stopped with deliveries in flight");
-    await untilNextArrives("the other dispatcher continues", traffic);
+    await until("the first events arrive", () => receiver.deliveryCounts.has(`${name}_1_1`));
+    await causeOutage(traffic);
+    await untilNextArrives("events arrive again", traffic);
     await traffic.stop();
-    const acknowledged = traffic.acknowledged;
-    await until("all events are delivered", () =>
-      acknowledged.every((message) => receiver.deliveryCounts.has(message)),
+    const missing = () => traffic.acknowledged.filter((message) => !receiver.deliveryCounts.has(message));
+    await until(`all events are delivered (${name})`, () => missing().length === 0);
+    t.pass(name);
+    received.push(...traffic.acknowledged);
+  };
+  const received: string[] = [];
+  /** Holds the webhooks in Postgres: they are recorded, but not answered, if web is killed before the release. */
+  const holdWebhooks = async () => {
+    const locker = await connectRawClient(t, postgres.url);
+    await locker.query("begin");
+    await locker.query("lock table events in exclusive mode");
+    await untilAnyBlocked(locker);
+    return () => locker.query("rollback");
+  };
+
+  await withTraffic("web", async () => {
+    const release = await holdWebhooks();
+    await web.stop("SIGKILL");
+    await release();
+    web = await startWeb(t, settings);
+  });
+
+  await withTraffic("redis", async () => {
+    await redis.stop();
+    await untilReadiness("200 degraded");
+    redis = await makeRedis(portOf(redis.url));
+    await untilReadiness("200 ready");
+  });
+
+  await withTraffic("postgres", async () => {
+    await holdWebhooks();
+    process.kill(postgres.pid, "SIGQUIT");
+    await postgres.stop();
+    await untilReadiness("503 unavailable");
+    await dispatchers[0].waitForLine("heartbeat.failed");
+    t.equal((await web.call("GET", "/healthz")).status, 200, "the process is alive");
+    postgres = await makePostgres(portOf(postgres.url));
+    await untilReadiness("200 ready");
+  });
+
+  const resume = () => void process.kill(redis.pid, "SIGCONT");
+  t.teardown(resume); // a failed test must not leave a frozen server, which cannot be stopped
+  /** True from the first failed read of the event stream until a read succeeds. */
+  const hasNoStream = (dispatcher: RunningProcess) =>
+    dispatcher
+      .lines()
+      .findLast(({ event, stream }) => String(event).startsWith("stream_reader.") && stream === "{events:0}")
+      ?.event === "stream_reader.failed";
+  await withTraffic("frozen", async ({ acknowledged }) => {
+    process.kill(redis.pid, "SIGSTOP");
+    await untilReadiness("200 degraded"); // a hanging Redis counts as unavailable
+    const before = acknowledged.length;
+    await until("webhooks are accepted without Redis", () => acknowledged.length > before + 4);
+    await until("the dispatchers notice that their reads hang", () => dispatchers.every(hasNoStream));
+    t.equal((await web.call("GET", "/api/channels")).status, 401, "the API still answers");
+    resume();
+    await untilReadiness("200 ready");
+  });
+
+  const raw = await connectRawClient(t, postgres.url);
+  const { worker } = await dispatchers[0].waitForLine("heartbeat.started");
+  /** True when a call of the first dispatcher waits for its answer. */
+  const hasOpenCall = async () => {
+    const { rows } = await raw.query(
+      `select e.payload::json -> 'data' ->> 'platform_message_id' as message
+      from deliveries d
+      join events e using (client_id, id)
+      where d.state = 'in_flight'
+      and d.worker_id = $1`,
+      [worker],
     );
-    t.same(
-      acknowledged.filter((message) => receiver.deliveryCounts.get(message) !== 1),
-      [],
-      "each is delivered once",
-    );
-    const unexpectedRowsQuery = `
+    return rows.some(({ message }) => receiver.isHeld(message));
+  };
+  const traffic = startTraffic({
+    address: web.address,
+    pages,
+    perSecond: 20,
+    messagesPerWebhook: 2,
+    name: "stopped",
+  });
+  receiver.holdAnswers();
+  await until("a call is open", hasOpenCall);
+  const stopRequestedAt = Date.now();
+  const stopped = dispatchers[0].stop();
+  await dispatchers[0].waitForLine("process.stopping"); // it counts the calls in the same turn of its event loop
+  receiver.releaseAnswers();
+  t.equal(await stopped, 0);
+  t.ok(Date.now() - stopRequestedAt < 25_000, "within the platforms' shutdown time");
+  const { in_flight } = await dispatchers[0].waitForLine("dispatcher.drained");
+  t.ok(Number(in_flight) > 0, "stopped with deliveries in flight");
+  await untilNextArrives("the other dispatcher continues", traffic);
+  await traffic.stop();
+  const acknowledged = traffic.acknowledged;
+  await until("all events are delivered", () =>
+    acknowledged.every((message) => receiver.deliveryCounts.has(message)),
+  );
+  t.same(
+    acknowledged.filter((message) => receiver.deliveryCounts.get(message) !== 1),
+    [],
+    "each is delivered once",
+  );
+  const unexpectedRowsQuery = `
     select d.state, d.attempts, count(a.attempt)::integer as written, count(*)::integer as count
     from events e
     join deliveries d using (client_id, id)
@@ -192,20 +186,19 @@ t.test(
     where e.payload like '%"stopped\\_%'
     group by d.state, d.attempts, d.id
     having d.state <> 'delivered' or d.attempts <> 1 or count(a.attempt) <> 1`;
-    await until(
-      "each attempt is recorded once",
-      async () => (await raw.query(unexpectedRowsQuery)).rows.length === 0,
-    );
-    const { rows } = await raw.query(
-      "select payload::json -> 'data' ->> 'platform_message_id' as message from events join deliveries using (client_id, id)",
-    );
-    t.same(
-      rows.map(({ message }) => message).sort(),
-      [...received, ...acknowledged].sort(),
-      "each webhook that was answered with 200 is recorded once",
-    );
+  await until(
+    "each attempt is recorded once",
+    async () => (await raw.query(unexpectedRowsQuery)).rows.length === 0,
+  );
+  const { rows } = await raw.query(
+    "select payload::json -> 'data' ->> 'platform_message_id' as message from events join deliveries using (client_id, id)",
+  );
+  t.same(
+    rows.map(({ message }) => message).sort(),
+    [...received, ...acknowledged].sort(),
+    "each webhook that was answered with 200 is recorded once",
+  );
 
-    t.equal(await web.stop(), 0);
-    t.equal(await dispatchers[1].stop(), 0);
-  },
-);
+  t.equal(await web.stop(), 0);
+  t.equal(await dispatchers[1].stop(), 0);
+});
