@@ -1,7 +1,7 @@
 import t from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
-import { createDatabase } from "../../src/store/database/database.ts";
+import { startApi } from "../fixtures/http/api.ts";
 import type { Reply } from "../fixtures/http/replies.ts";
 import { startWeb } from "../fixtures/processes/processes.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
@@ -22,11 +22,11 @@ interface CredentialChange {
 
 t.test("a change of a credential in one process applies in another", async (t) => {
   const settings = await testSettings(t);
-  const config = readConfig(settings);
-  const db = createDatabase(config, () => {});
-  t.teardown(() => db.close());
-  const [changingWeb, observingWeb] = await Promise.all([startWeb(t, settings), startWeb(t, settings)]);
-  const tenant = await makeTenant({ db, config });
+  const [changing, observing] = await Promise.all([
+    startApi(t, { config: readConfig(settings) }),
+    startWeb(t, settings),
+  ]);
+  const tenant = await makeTenant(changing);
   const owner = await tenant.createUser("owner");
   const [key, disabledUser, changedUser] = [
     await tenant.createKey("messages:send"),
@@ -54,10 +54,10 @@ t.test("a change of a credential in one process applies in another", async (t) =
     },
   ];
   const checks = changes.map(async ({ what, who, method, path, json, isApplied }) => {
-    const probe = () => observingWeb.call("GET", "/api/auth/me", { headers: who.headers });
+    const probe = () => observing.call("GET", "/api/auth/me", { headers: who.headers });
     t.notOk(isApplied(await probe()), `${what}: not yet`);
     t.ok(
-      (await changingWeb.call(method, path, { headers: owner.headers, json })).status < 300,
+      (await changing.call(method, path, { headers: owner.headers, json })).status < 300,
       `${what}: changed here`,
     );
     const startedAt = Date.now();

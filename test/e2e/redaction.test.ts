@@ -21,27 +21,27 @@ const tracesOf = (secret: string) => [
   Buffer.from(secret).toString("base64").replace(/=+$/, "").slice(0, -1),
 ];
 
-const LOG_FORMATS = ["logfmt", "json", "pretty"] as const;
-
-/** Starts web once per log format, and each of the other processes with one of them. */
+/**
+ * Each process logs in another format: all formats write the same fields. test/runtime/logging/log.test.ts tests the
+ * formats.
+ */
 async function startProcesses(t: Test, settings: Record<string, string>) {
-  const start = (name: string, LOG_FORMAT: string, extra: Record<string, string> = {}) =>
-    startProcess(t, name, { ...settings, ...extra }, { log: { LOG_FORMAT, LOG_LEVEL: "trace" } });
-  const webs = await Promise.all(
-    LOG_FORMATS.map(async (format) => {
-      const PORT = String(await freePort());
-      return { format, process: start("web", format, { PORT }), address: `http://127.0.0.1:${PORT}` };
-    }),
+  const PORT = String(await freePort());
+  const start = (name: string, LOG_FORMAT: string) =>
+    startProcess(t, name, { ...settings, PORT }, { log: { LOG_FORMAT, LOG_LEVEL: "trace" } });
+  const [web, dispatcher, scheduler] = [
+    start("web", "logfmt"),
+    start("dispatcher", "json"),
+    start("scheduler", "pretty"),
+  ];
+  const address = `http://127.0.0.1:${PORT}`;
+  await until("web answers", () =>
+    fetch(`${address}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
   );
-  const [dispatcher, scheduler] = [start("dispatcher", "logfmt"), start("scheduler", "pretty")];
-  for (const { address } of webs)
-    await until("web answers", () =>
-      fetch(`${address}/readyz`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    );
-  return { webs, dispatcher, scheduler };
+  return { address, web, dispatcher, scheduler };
 }
 
 type Call = ReturnType<typeof createApiCall>;
@@ -238,35 +238,32 @@ t.test("no log of any process contains a secret", async (t) => {
   for (const [name, url] of Object.entries({ DATABASE_URL, REDIS_URL }))
     secrets.set(`password of ${name}`, new URL(url).password);
 
-  const { webs, dispatcher, scheduler } = await startProcesses(t, settings);
+  const { address, web, dispatcher, scheduler } = await startProcesses(t, settings);
   const herald = createCommandRunner(t, settings);
-  const shownTexts: string[] = [];
-  for (const [index, { format, address }] of webs.entries()) {
-    const call = createApiCall(address, productRoutes());
-    const raw = await connectRawClient(t, DATABASE_URL);
-    const used: Secrets = new Map();
-    const { client, key, ...login } = await useCredentials(call, used, herald);
-    const appSecret = secretSettings.PLATFORM_APP_SECRET;
-    const context = { call, herald, raw, client, appSecret, pages: [`${index}1`, `${index}2`] as const };
-    shownTexts.push(...(await useChannelToken(t, context, used)));
-    shownTexts.push(...(await useWebhooks(t, context, used)));
-    await misplaceSecrets(call, used, key);
-    const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
-    shownTexts.push((await call("GET", "/metrics", { headers })).text);
-    await causeFaults(t, call, settings, login);
-    for (const [kind, secret] of used) secrets.set(`${kind}, with the log as ${format}`, secret);
-  }
+  const call = createApiCall(address, productRoutes());
+  const raw = await connectRawClient(t, DATABASE_URL);
+  const { client, key, ...login } = await useCredentials(call, secrets, herald);
+  const appSecret = secretSettings.PLATFORM_APP_SECRET;
+  const context = { call, herald, raw, client, appSecret, pages: ["11", "12"] as const };
+  const shownTexts = [
+    ...(await useChannelToken(t, context, secrets)),
+    ...(await useWebhooks(t, context, secrets)),
+  ];
+  await misplaceSecrets(call, secrets, key);
+  const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+  shownTexts.push((await call("GET", "/metrics", { headers })).text);
+  await causeFaults(t, call, settings, login);
   const doctor = await herald(["doctor"]);
   await until("a cron job has run", () => scheduler.stdout().includes("cron.ran"));
-  const processes = [...webs.map((web) => web.process), dispatcher, scheduler];
+  const processes = [web, dispatcher, scheduler];
   for (const process of processes) await process.stop();
 
   const written = processes.map((process) => process.stdout() + process.stderr());
-  for (const [index, format] of LOG_FORMATS.entries())
-    for (const word of ["http.request", "http.failed", "process.stopped"])
-      t.match(written[index], word, `${word} as ${format}`);
+  for (const word of ["http.request", "http.failed"]) t.match(written[0], word);
+  for (const log of written) t.match(log, "process.stopped");
   const everything = [...written, ...shownTexts, doctor.out, doctor.err].join("\n");
-  t.ok(secrets.size >= 40 && [...secrets.values()].every((secret) => secret.length >= 8));
+  t.equal(secrets.size, 21);
+  t.ok([...secrets.values()].every((secret) => secret.length >= 8));
   for (const [kind, secret] of secrets)
     t.same(
       tracesOf(secret).filter((trace) => everything.includes(trace)),

@@ -1,7 +1,9 @@
 import t from "tap";
+import { checkEventFlow } from "../../fixtures/events/event-flow.ts";
 import { imageOfSize, MIB, TINY_IMAGES } from "../../fixtures/images/images.ts";
-import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
-import { testSettings, unconnectedSettings } from "../../fixtures/processes/settings.ts";
+import { startLocalCluster } from "../../fixtures/processes/local-cluster.ts";
+import { startProcess } from "../../fixtures/processes/processes.ts";
+import { unconnectedSettings } from "../../fixtures/processes/settings.ts";
 import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { cloneDatabase } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
@@ -10,22 +12,18 @@ const METRICS_TOKEN = "a-token-of-the-operator";
 const runtime = "deno" as const;
 
 t.test("the sources run under Deno without a build, with only the permissions they need", async (t) => {
-  const overrides = {
-    DATABASE_URL: await cloneDatabase(t, "template0"),
-    METRICS_TOKEN,
-    CRON_MAINTENANCE: "* * * * * *",
-  };
-  const sandbox = await startSandbox(t);
-  const settings = await testSettings(t, { ...overrides, ...sandbox.serviceSettings, WEB_CONCURRENCY: "2" });
-  const migrate = startProcess(t, "migrate", settings, { runtime });
+  const DATABASE_URL = await cloneDatabase(t, "template0");
+  const migrate = startProcess(t, "migrate", { ...unconnectedSettings(), DATABASE_URL }, { runtime });
   await migrate.waitForLine("migrations.applied");
 
+  const extra = { DATABASE_URL, METRICS_TOKEN, CRON_MAINTENANCE: "* * * * * *", WEB_CONCURRENCY: "2" };
   const log = { LOG_FORMAT: "json", LOG_LEVEL: "debug" };
-  const web = await startWeb(t, settings, { runtime, log });
+  const cluster = await startLocalCluster(t, { runtime, log, extra });
+  const { web, dispatcher, settings, apiKey, owner } = cluster;
   await web.waitForLine("watchdog.started");
   t.match(await web.waitForLine("web.fork_skipped"), { level: "warn", forks: 2 });
-  const dispatcher = startProcess(t, "dispatcher", settings, { runtime });
   const scheduler = startProcess(t, "scheduler", settings, { runtime });
+  await t.test("events are delivered", (t) => checkEventFlow(t, cluster));
 
   const ready = await until("ready", async () => {
     const { body } = await web.call("GET", "/readyz");
@@ -46,14 +44,11 @@ t.test("the sources run under Deno without a build, with only the permissions th
   });
   t.match(metrics.text, /nodejs_eventloop_lag_seconds\{process="web"\}/);
 
-  const herald = startProcess(t, "herald", settings, { runtime, args: ["demo", "--json"] });
-  t.equal(await herald.ended(), 0);
-  const { email, password, api_key } = JSON.parse(herald.stdout());
-  const login = await web.call("POST", "/api/auth/login", { json: { email, password } });
+  const login = await web.call("POST", "/api/auth/login", { json: owner });
   t.match(login.body, { token: /^ey/, user: { role: "owner" } });
-  for (const headers of [{ "x-svc-api-key": api_key }, { authorization: `Bearer ${login.body.token}` }])
+  for (const headers of [{ "x-svc-api-key": apiKey }, { authorization: `Bearer ${login.body.token}` }])
     t.match((await web.call("GET", "/api/auth/me", { headers })).body, { client_name: "Demo client" });
-  const headers = { "x-svc-api-key": api_key };
+  const headers = { "x-svc-api-key": apiKey };
   const [{ channel_id }] = (await web.call("GET", "/api/channels?platform=chatapp", { headers })).body.data;
   const raw = "coffee ".repeat(100_000);
   const { media_id } = (await web.call("POST", `/api/channels/${channel_id}/media`, { headers, raw })).body;
@@ -74,7 +69,6 @@ t.test("the sources run under Deno without a build, with only the permissions th
   t.equal((await web.call("GET", "/api/docs")).status, 200);
   t.equal((await web.call("GET", "/api/openapi.json")).body.openapi, "3.1.0");
 
-  await dispatcher.waitForLine("process.ready");
   t.match(await scheduler.waitForLine("cron.ran", "maintenance"), { outcome: "ok" });
   for (const process of [web, dispatcher, scheduler]) {
     t.equal(await process.stop(), 0);
