@@ -2,9 +2,18 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import t from "tap";
+import { freePort } from "../../../src/local/server-process.ts";
+import { readConfig } from "../../../src/runtime/config/config.ts";
+import { startApi } from "../../fixtures/http/api.ts";
 import { openBrowser } from "../../fixtures/http/browser.ts";
-import { startLocalCluster } from "../../fixtures/processes/local-cluster.ts";
+import { createFaultControls } from "../../fixtures/platforms/platforms.ts";
+import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
+import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
+import type { RecordedRequest } from "../../fixtures/processes/local-cluster.ts";
 import { startProcess } from "../../fixtures/processes/processes.ts";
+import { CRON_EVERY_SECOND } from "../../fixtures/processes/schedulers.ts";
+import { testSettings } from "../../fixtures/processes/settings.ts";
+import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 const [WHOLESALE, TEA] = ["1600000000000102", "1600000000000103"];
@@ -19,11 +28,25 @@ const statusById = (accounts: readonly Account[]) =>
   Object.fromEntries(accounts.map(({ id, status }) => [id, status]));
 
 t.test("a person connects ad accounts, loses them and connects them again", async (t) => {
-  const [cluster, openPage] = await Promise.all([
-    startLocalCluster(t, { extra: { CRON_TOKENS: "* * * * * *" } }),
+  const [PORT, SANDBOX_PORT] = [String(await freePort()), String(await freePort())];
+  const settings = await testSettings(t, {
+    PORT,
+    SANDBOX_PORT,
+    PRIVATE_DESTINATIONS: "127.0.0.0/8,::1/128",
+    CRON_TOKENS: CRON_EVERY_SECOND,
+  });
+  const config = readConfig(settings);
+  const { PUBLIC_URL, PLATFORM_APP_SECRET } = config;
+  const [openPage, sandbox, api] = await Promise.all([
     openBrowser(t),
+    startSandbox(t, { settings: { PUBLIC_URL }, port: Number(SANDBOX_PORT) }),
+    startApi(t, { config }),
+    startDispatcher(t, { config }),
   ]);
-  const { callApi, settings, inbox, arm } = cluster;
+  const { api_key: apiKey } = (await createCommandRunner(t, settings)(["demo", "--json"])).json;
+  const callApi = (method: string, path: string, json?: object) =>
+    api.call(method, path, { headers: { "x-svc-api-key": apiKey }, json });
+  const { arm, clearFaults } = createFaultControls(sandbox);
   const page = await openPage();
 
   /** Grants access in the browser's dialog, then runs the command that the view shows. */
@@ -35,7 +58,7 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
     await page.waitForURL(/\/console\/oauth/);
     const command = (await page.locator("#command").textContent()) as string;
     const { stdout } = await promisify(execFile)("sh", ["-c", command], {
-      env: { PATH: process.env.PATH, API_KEY: cluster.apiKey },
+      env: { PATH: process.env.PATH, API_KEY: apiKey },
     });
     return JSON.parse(stdout);
   }
@@ -47,7 +70,9 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
   };
   const list = async (): Promise<Account[]> => (await callApi("GET", "/api/marketing/ad-accounts")).body.data;
   const notifiedAccountIds = async (type: string) =>
-    (await inbox()).flatMap(({ body }) => (body?.type === type ? [body.data.ad_account.id as string] : []));
+    ((await callSandbox(`${sandbox.origin}/_sandbox/inbox`)).body.data as RecordedRequest[]).flatMap(
+      ({ body }) => (body?.type === type ? [body.data.ad_account.id as string] : []),
+    );
 
   const [demo] = (await list()) as [Account];
   t.equal(demo.status, "active", "the demo client starts with one account");
@@ -95,7 +120,7 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
   await until("three further ticks", () => runs().length >= runsBefore + 3);
   t.same((await notifiedAccountIds("ad_account.revoked")).sort(), ids, "each is delivered once");
 
-  await fetch(`http://localhost:${settings.SANDBOX_PORT}/_sandbox/faults`, { method: "DELETE" });
+  await clearFaults();
   const reconnected: Account[] = await connect(chooseTwo);
   t.same(statusById(reconnected), statusById(granted), "the same accounts are available again");
   t.same(statusById(await list()), { ...statusById(granted), [demo.id]: "revoked" });
@@ -106,6 +131,6 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
 
   const ticks = runs().map(({ scheduled_at }) => scheduled_at);
   t.equal(new Set(ticks).size, ticks.length, "each tick ran once");
-  const secrets = [cluster.apiKey, settings.PLATFORM_APP_SECRET as string, "EAA"];
+  const secrets = [apiKey, PLATFORM_APP_SECRET, "EAA"];
   for (const { stdout } of schedulers) for (const secret of secrets) t.notMatch(stdout(), secret);
 });
