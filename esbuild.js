@@ -1,7 +1,7 @@
 /**
  * Bundles each process of bin/ and each thread of workers/threads/ into one file: loading the thousand files of its
  * packages would take most of the start-up time. Bundles the scripts of the signup page and of the API reference for
- * browsers. With --test, also translates each source file that tests import into one file; tsc checks the types.
+ * browsers.
  */
 import { readdirSync } from "node:fs";
 import { build } from "esbuild";
@@ -30,35 +30,6 @@ const sourcesIn = (folder) =>
   readdirSync(folder)
     .filter((name) => name.endsWith(".ts"))
     .map((name) => `${folder}/${name}`);
-
-const FOR_NODE = {
-  outbase: ".",
-  outdir: "dist",
-  bundle: true,
-  platform: "node",
-  target: "node20",
-  format: "esm",
-  sourcemap: true,
-  sourcesContent: false,
-  logLevel: "warning",
-};
-
-/** Keeps imports as they are, and names the translated files in place of the sources. */
-const withoutImports = {
-  name: "without-imports",
-  setup({ onResolve }) {
-    onResolve({ filter: /./ }, ({ path, kind }) =>
-      kind === "entry-point" ? undefined : { path: path.replace(/\.ts$/, ".js"), external: true },
-    );
-  },
-};
-
-if (process.argv.includes("--test"))
-  await build({
-    ...FOR_NODE,
-    entryPoints: ["src/**/*.ts", "workers/**/*.ts", "test/**/*.ts"],
-    plugins: [withoutImports],
-  });
 
 const SIGNUP_PAGE = "src/resources/embed/page/browser";
 const API_REFERENCE = "src/resources/docs/page";
@@ -89,9 +60,17 @@ await buildForBrowsers({
 });
 
 await build({
-  ...FOR_NODE,
   entryPoints: [...sourcesIn("bin"), ...sourcesIn("workers/threads")],
+  outbase: ".",
+  outdir: "dist",
+  bundle: true,
+  platform: "node",
+  target: "node20",
+  format: "esm",
   external: UNBUNDLED,
   plugins: [withoutHttp2],
   banner: { js: OLD_NAMES },
+  sourcemap: true,
+  sourcesContent: false,
+  logLevel: "warning",
 });
