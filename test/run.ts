@@ -14,20 +14,19 @@ import { volatileFolder } from "./fixtures/servers/folders.ts";
 import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
 
 /** More runners than cores, because most files wait more than they compute. */
-const RUNNER_COUNT = availableParallelism() + 3;
+const RUNNER_COUNT = availableParallelism() + 2;
 
 const runInSequence = (files: readonly string[], env: Record<string, string>): Promise<Outcome[]> =>
   runFiles({ light: files, heavy: [], runners: 1, env });
 
+/** The static checks run beside the files that leave a part of the processor unused. */
 async function runAll(env: Record<string, string>): Promise<Outcome[]> {
   const { light, heavy, alone } = testFiles();
-  const outcomes = await runFiles({ light, heavy, runners: RUNNER_COUNT, env });
-  return [...outcomes, ...(await runInSequence(alone, env))];
+  const [checks, outcomes] = await Promise.all([runChecks(), runInSequence(alone, env)]);
+  return [...checks, ...outcomes, ...(await runFiles({ light, heavy, runners: RUNNER_COUNT, env }))];
 }
 
 async function main(chosen: readonly string[]): Promise<Outcome[]> {
-  // The static checks need no servers, so they start before them.
-  const checks = chosen.length > 0 ? Promise.resolve([]) : runChecks();
   // All programs are ensured together, so that one message names all missing ones. Single files install their own.
   if (chosen.length === 0) ensurePrograms(TEST_PROGRAMS, process.env.PATH ?? "", say);
   const folder = mkdtempSync(join(volatileFolder(), "herald-test-"));
@@ -38,8 +37,7 @@ async function main(chosen: readonly string[]): Promise<Outcome[]> {
     await makeTemplateDatabase(DATABASE_URL, REDIS_URL);
     const servers = { TEST_DATABASE_URL: DATABASE_URL, TEST_REDIS_URL: REDIS_URL };
     const env = testEnvironment(servers);
-    const outcomes = await (chosen.length > 0 ? runInSequence(chosen, env) : runAll(env));
-    return [...outcomes, ...(await checks)];
+    return await (chosen.length > 0 ? runInSequence(chosen, env) : runAll(env));
   } finally {
     await stop();
     rmSync(folder, { recursive: true, force: true });

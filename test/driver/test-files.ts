@@ -29,7 +29,7 @@ interface TestFiles {
 
 /**
  * Light files test in their own process; heavy files (test/e2e) start processes of Herald, slowest first. Files that
- * measure times (test/hostile) run alone.
+ * measure times (test/hostile) run one at a time, without the others.
  */
 export function testFiles(): TestFiles {
   const files = readdirSync(join(packageRoot(), "test"), { recursive: true, encoding: "utf8" })
