@@ -14,7 +14,7 @@ import { volatileFolder } from "./fixtures/servers/folders.ts";
 import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
 
 /** More runners than cores, because most files wait more than they compute. */
-const RUNNER_COUNT = availableParallelism() + 2;
+const RUNNER_COUNT = availableParallelism() + 4;
 
 const runInSequence = (files: readonly string[], env: Record<string, string>): Promise<Outcome[]> =>
   runFiles({ light: files, heavy: [], runners: 1, env });
