@@ -7,17 +7,21 @@ import { runFilesInProcess } from "./run-files-in-process.ts";
 
 /** The slowest files, which mostly wait. They run first, so that the run does not end by waiting for them alone. */
 const SLOWEST_FILES = [
-  "crashes/outages",
-  "cluster/cluster",
-  "crashes/chaos",
-  "cluster/start",
-  "cluster/docs",
-  "crashes/shutdown",
-  "fairness",
-];
+  "e2e/cluster/docs",
+  "e2e/crashes/outages",
+  "e2e/cluster/cluster",
+  "e2e/cluster/start",
+  "e2e/crashes/chaos",
+  "e2e/crashes/shutdown",
+  "workers/dispatcher/sending/recovery",
+  "workers/scheduler/tokens/unexpected-answers",
+  "resources/marketing/create-once",
+  "resources/marketing/ad-accounts/routes",
+  "workers/scheduler/tokens/check-tokens",
+].map((name) => join("test", `${name}.test.ts`));
 
 const rankOf = (file: string): number => {
-  const rank = SLOWEST_FILES.findIndex((name) => file.endsWith(join("e2e", `${name}.test.ts`)));
+  const rank = SLOWEST_FILES.indexOf(file);
   return rank < 0 ? SLOWEST_FILES.length : rank;
 };
 
@@ -35,9 +39,10 @@ export function testFiles(): TestFiles {
   const files = readdirSync(join(packageRoot(), "test"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.ts"))
     .map((file) => join("test", file))
-    .sort();
+    .sort()
+    .sort((one, other) => rankOf(one) - rankOf(other));
   const filesIn = (folder: string) => files.filter((file) => file.startsWith(join("test", folder)));
-  const heavy = filesIn("e2e").sort((one, other) => rankOf(one) - rankOf(other));
+  const heavy = filesIn("e2e");
   const alone = filesIn("hostile");
   return { light: files.filter((file) => !heavy.includes(file) && !alone.includes(file)), heavy, alone };
 }
