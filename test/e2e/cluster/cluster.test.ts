@@ -1,11 +1,12 @@
 import { once } from "node:events";
-import { request } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { freePort } from "../../../src/local/server-process.ts";
 import { createApiCall, productRoutes } from "../../fixtures/http/api.ts";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
+import { untilAnyBlocked } from "../../fixtures/servers/lock-waits.ts";
+import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
 const METRICS_TOKEN = "a-token-of-the-operator";
@@ -13,7 +14,7 @@ const METRICS_TOKEN = "a-token-of-the-operator";
 const MAX_STOP_MS = 12_000;
 
 t.test(
-  "the three processes start, serve, and stop cleanly on SIGTERM despite an idle connection",
+  "the three processes start, serve, and stop cleanly on SIGTERM despite a request and an idle connection",
   async (t) => {
     const settings = await testSettings(t, { CRON_MAINTENANCE: "* * * * * *" });
     const web = await startWeb(t, settings);
@@ -25,6 +26,15 @@ t.test(
     t.equal((await web.call("GET", "/readyz")).status, 200);
     await dispatcher.waitForLine("process.ready");
     t.match(await scheduler.waitForLine("cron.ran", "maintenance"), { outcome: "ok" });
+    const raw = await connectRawClient(t, settings.DATABASE_URL as string);
+    await raw.query("begin; lock table users");
+    const json = { email: "a@example.com", password: "a password" };
+    const answered = web.call("POST", "/api/auth/login", { json });
+    await untilAnyBlocked(raw);
+    web.child.kill();
+    await web.waitForLine("process.stopping");
+    await raw.query("rollback");
+    t.ok([401, 503].includes((await answered).status), "a request in progress is answered");
     for (const process of [web, dispatcher, scheduler]) {
       const startedAt = Date.now();
       t.equal(await process.stop(), 0);
@@ -100,23 +110,6 @@ t.test("web forks", async (t) => {
     t.equal(await web.stop(), 0);
     for (const pid of forks) t.throws(() => process.kill(pid, 0), { code: "ESRCH" });
   });
-});
-
-t.test("a request in progress at SIGTERM is answered", async (t) => {
-  const silent = createServer().listen(0, "127.0.0.1");
-  t.teardown(() => silent.close());
-  await once(silent, "listening");
-  const { port } = silent.address() as { port: number };
-  const settings = { ...(await testSettings(t)), DATABASE_URL: `postgres://herald@127.0.0.1:${port}/none` };
-  const web = await startWeb(t, settings);
-  const outgoing = request(`${web.address}/readyz`, { headers: { expect: "100-continue" } });
-  const answered = once(outgoing, "response");
-  outgoing.end();
-  await once(outgoing, "continue"); // the request has begun, and waits for its database call
-  const stopped = web.stop();
-  const [response] = await answered;
-  t.equal(response.resume().statusCode, 503);
-  t.equal(await stopped, 0);
 });
 
 t.test("wrong settings stop a process immediately with one message", async (t) => {
