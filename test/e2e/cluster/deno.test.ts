@@ -69,7 +69,8 @@ t.test("the sources run under Deno without a build, with only the permissions th
   t.equal((await web.call("GET", "/api/docs")).status, 200);
   t.equal((await web.call("GET", "/api/openapi.json")).body.openapi, "3.1.0");
 
-  t.match(await scheduler.waitForLine("cron.ran", "maintenance"), { outcome: "ok" });
+  // On a slow machine a tick may find the last run unfinished.
+  await scheduler.waitForLine("cron.ran", { job: "maintenance", outcome: "ok" });
   for (const process of [web, dispatcher, scheduler]) {
     t.equal(await process.stop(), 0);
     t.match(process.lines().at(-1), { event: "process.stopped", clean: true });

@@ -43,7 +43,7 @@ async function killDuringRuns(t: Test): Promise<void> {
   const everySecond = { CRON_MAINTENANCE: CRON_EVERY_SECOND, CRON_TOKENS: CRON_EVERY_SECOND };
   const first = startProcess(t, "scheduler", { ...settings, ...everySecond });
   const { worker: killed } = await first.waitForLine("heartbeat.started");
-  t.match(await first.waitForLine("cron.ran", "maintenance"), { level: "warn", outcome: "overlapped" });
+  await first.waitForLine("cron.ran", { job: "maintenance", level: "warn", outcome: "overlapped" });
   await until("the connection is being checked", () => unanswered.length === 1);
   t.match(await readConnection(), { worker_id: killed, deaths: 0 });
   const [startedRun, ...otherRuns] = await readRun();
@@ -54,14 +54,21 @@ async function killDuringRuns(t: Test): Promise<void> {
   t.match(unfinishedRun, { ...startedRun, outcome: null }, "the run is unfinished");
 
   const tick = { job: "maintenance", outcome: "ok", scheduled_at: startedRun.scheduled_at.toISOString() };
-  t.match(await other.waitForLine("cron.ran", "maintenance"), { ...tick, taken_from: startedRun.worker });
+  t.match(await other.waitForLine("cron.ran", { job: "maintenance" }), {
+    ...tick,
+    taken_from: startedRun.worker,
+  });
   const [finishedRun] = await readRun();
   t.match(finishedRun, { scheduled_at: startedRun.scheduled_at, outcome: "ok" });
   t.not(finishedRun.worker, startedRun.worker);
   await until("the other scheduler checks the connection", () => unanswered.length === 2);
   t.match(await readConnection(), { worker_id: worker, deaths: 1 });
   for (const answer of unanswered) answer();
-  t.match(await other.waitForLine("cron.ran", "tokens"), { outcome: "ok", checked: 1, quarantined: 0 });
+  t.match(await other.waitForLine("cron.ran", { job: "tokens" }), {
+    outcome: "ok",
+    checked: 1,
+    quarantined: 0,
+  });
   t.match(await readConnection(), { worker_id: null, deaths: 0, checked_in: Date });
   t.equal(await other.stop(), 0);
 }
