@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { ensurePrograms } from "../src/local/install-programs.ts";
 import { startServers } from "../src/local/servers.ts";
 import { runChecks } from "./driver/checks.ts";
+import { stopChildren } from "./driver/children.ts";
 import { testEnvironment } from "./driver/environment.ts";
 import { type Outcome, say, saySlowest, saySummary } from "./driver/outcomes.ts";
 import { makeTemplateDatabase } from "./driver/template-database.ts";
-import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
+import { runFiles, testFiles } from "./driver/test-files.ts";
 import { processorSeconds } from "./fixtures/processes/processor-time.ts";
 import { volatileFolder } from "./fixtures/servers/folders.ts";
 import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
@@ -44,8 +45,8 @@ async function main(chosen: readonly string[]): Promise<Outcome[]> {
   }
 }
 
-// A signal stops the test files; this process continues in order to stop the servers.
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stopFiles);
+// A signal stops the test files and checks; this process continues in order to stop the servers.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stopChildren);
 
 const startedAt = performance.now();
 const outcomes = await main(process.argv.slice(2)).catch((error: unknown): Outcome[] => {

@@ -1,8 +1,9 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { processCommand } from "../../src/local/process-commands.ts";
 import { packageRoot } from "../../src/runtime/package-root.ts";
+import { mayStart, startChild } from "./children.ts";
 import { testEnvironment } from "./environment.ts";
 import { type Outcome, say, sayOutcome } from "./outcomes.ts";
 import { lowerPriority } from "./priority.ts";
@@ -28,14 +29,14 @@ const TYPE_CHECKER = "node_modules/typescript/bin/tsc";
 const packageCommand = (name: string) => join(packageRoot(), "node_modules/.bin", name);
 
 async function check(name: string, command: string, args: readonly string[]): Promise<Outcome> {
+  if (!mayStart()) return { name, ms: 0, passed: 0, failures: [name] };
   const startedAt = Date.now();
-  const child = spawn(command, args, {
-    cwd: packageRoot(),
-    env: testEnvironment({ REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" }),
-  });
+  const env = testEnvironment({ REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" });
+  const child = startChild(command, args, { env });
   lowerPriority(child);
   const output: string[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(String(chunk)));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on("data", (chunk) => output.push(String(chunk)));
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
   if (code !== 0) say(output.join(""));
   const isPassed = code === 0;

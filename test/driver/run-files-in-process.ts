@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -6,6 +6,7 @@ import { Parser } from "tap-parser";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import { UNDOCUMENTED_EVENT_EXIT_CODE } from "../fixtures/events/stored-events.ts";
 import { processorSeconds } from "../fixtures/processes/processor-time.ts";
+import { startChild } from "./children.ts";
 import { type Outcome, say, sayOutcome } from "./outcomes.ts";
 import { lowerPriority } from "./priority.ts";
 
@@ -29,20 +30,13 @@ interface RunnerOptions {
   env: Record<string, string>;
   /** Runs the process with a lower CPU priority. */
   isLowPriority: boolean;
-  onChild(child: ChildProcess): void;
 }
 
 /** Runs files in one process until none is left or the process dies, which fails the file that was running. */
-export async function runFilesInProcess({
-  nextFile,
-  env,
-  isLowPriority,
-  onChild,
-}: RunnerOptions): Promise<Outcome[]> {
+export async function runFilesInProcess({ nextFile, env, isLowPriority }: RunnerOptions): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const child = startRunner(env);
   if (isLowPriority) lowerPriority(child);
-  onChild(child);
   let run: FileRun | undefined;
   const startNext = () => {
     const file = nextFile();
@@ -89,8 +83,7 @@ export async function runFilesInProcess({
 }
 
 const startRunner = (env: Record<string, string>) =>
-  spawn(process.execPath, ["--enable-source-maps", join(packageRoot(), "dist/test/driver/runner.js")], {
-    cwd: packageRoot(),
+  startChild(process.execPath, ["--enable-source-maps", join(packageRoot(), "dist/test/driver/runner.js")], {
     env: { ...env, TAP_TIMEOUT: "0" },
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   }) as ChildProcess & { stdout: Readable };

@@ -1,7 +1,7 @@
-import type { ChildProcess } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../src/runtime/package-root.ts";
+import { mayStart } from "./children.ts";
 import type { Outcome } from "./outcomes.ts";
 import { runFilesInProcess } from "./run-files-in-process.ts";
 
@@ -47,15 +47,6 @@ export function testFiles(): TestFiles {
   return { light: files.filter((file) => !heavy.includes(file) && !alone.includes(file)), heavy, alone };
 }
 
-const running = new Set<ChildProcess>();
-let stopped = false;
-
-/** Stops the running files, whose teardowns stop their child processes, and starts no further file. */
-export const stopFiles = (): void => {
-  stopped = true;
-  for (const child of running) child.kill();
-};
-
 interface RunOptions {
   light: readonly string[];
   heavy: readonly string[];
@@ -76,8 +67,8 @@ export async function runFiles({ light, heavy, runners, env }: RunOptions): Prom
   const runQueues = async (queues: string[][], isLowPriority: boolean) => {
     const nextQueue = () => queues.find((files) => files.length > 0);
     const nextFile = () => nextQueue()?.shift();
-    while (nextQueue() && !stopped)
-      outcomes.push(...(await runFilesInProcess({ nextFile, env, isLowPriority, onChild: trackChild })));
+    while (nextQueue() && mayStart())
+      outcomes.push(...(await runFilesInProcess({ nextFile, env, isLowPriority })));
   };
   await Promise.all(
     Array.from({ length: runners }, (_, index) =>
@@ -85,9 +76,4 @@ export async function runFiles({ light, heavy, runners, env }: RunOptions): Prom
     ),
   );
   return outcomes;
-}
-
-function trackChild(child: ChildProcess): void {
-  running.add(child);
-  child.once("exit", () => running.delete(child));
 }

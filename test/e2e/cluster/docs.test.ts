@@ -12,6 +12,7 @@ import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { type CodeBlock, codeBlocks } from "../../fixtures/docs/code-blocks.ts";
 import { exampleRequest } from "../../fixtures/docs/example-request.ts";
 import { START_TIMEOUT_MS, startProcess } from "../../fixtures/processes/processes.ts";
+import { stopGroup } from "../../fixtures/processes/stop-group.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { curlProgram } from "../../fixtures/servers/programs.ts";
 import { allocateRedisDatabase, cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
@@ -88,17 +89,8 @@ async function runPage(blocks: readonly CodeBlock[], shell: Shell): Promise<Shel
   let output = "";
   for (const stream of [bash.stdout, bash.stderr]) stream.on("data", (chunk) => (output += chunk));
   const [status] = await once(bash, "exit");
-  stopGroup(bash.pid as number);
+  stopGroup(bash.pid as number); // what the page left running in the background
   return { status, output };
-}
-
-/** Stops what a page left running in the background. */
-function stopGroup(pid: number): void {
-  try {
-    process.kill(-pid, "SIGTERM");
-  } catch (error) {
-    if ((error as { code?: string }).code !== "ESRCH") throw error;
-  }
 }
 
 t.test("the commands of the documentation", async (t) => {
