@@ -13,10 +13,11 @@ t.test(
       const checks = [
         ...[params, query].flatMap((schema) => (schema ? [strings(schema, "the parameters")] : [])),
         ...(body ? [json(body)] : []),
-        ...(reply && !isMediaReply(reply) ? [json(reply)] : []),
       ];
       t.doesNotThrow(() => {
         for (const check of checks) check({ unknown: {} });
+        // The product checks no replies: one of the two validators is enough.
+        if (reply && !isMediaReply(reply)) json(reply)({ unknown: {} }, true);
       }, `${method} ${path}`);
     }
   },

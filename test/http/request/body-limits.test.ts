@@ -60,18 +60,22 @@ const routes = () => [
   }),
 ];
 
-const start = async (t: Parameters<typeof startApi>[0], settings: Record<string, string> = {}) => {
+const start = async (settings: Record<string, string> = {}) => {
   const api = await startApi(t, { routes, settings });
   const headers = await callerHeaders(api.db);
   const post = (path: string, raw: string | Buffer) => api.call("POST", path, { headers, raw });
   return { api, post };
 };
 
+/** The tests share two APIs, because starting one takes longer than most of them. */
+const usual = await start();
+const withLittleMemory = await start({ BODY_MEMORY_MB: "16" });
+
 /** A JSON object of exactly this many bytes. */
 const bodyOf = (bytes: number, field = "name") => `{"${field}":"${"a".repeat(bytes - field.length - 7)}"}`;
 
 t.test("a route without a credential accepts 16 KiB, another one 10 MiB", async (t) => {
-  const { api, post } = await start(t);
+  const { api, post } = usual;
   const open = async (bytes: number) => (await api.call("POST", "/open", { raw: bodyOf(bytes) })).status;
   t.equal(await open(16 * KIB), 200);
   t.equal(await open(16 * KIB + 1), 413);
@@ -80,31 +84,26 @@ t.test("a route without a credential accepts 16 KiB, another one 10 MiB", async 
 });
 
 t.test("a body with too many levels or values is refused before it is parsed", async (t) => {
-  const { post } = await start(t);
+  const { post } = usual;
   const refusal = async (raw: string) => (await post("/guarded", raw)).body;
   const nested = (levels: number) => `{"x":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
   const list = (items: number) => `{"x":[${Array(items).fill("0").join()}]}`;
   t.equal((await post("/guarded", nested(100))).status, 200);
   t.match(await refusal(nested(101)), { error: "validation_failed", message: /deeper than 100 levels/ });
-  t.match(await refusal(nested(1_000_000)), { message: /deeper than 100 levels/ });
+  t.match(await refusal(nested(100_000)), { message: /deeper than 100 levels/ });
   t.equal((await post("/guarded", list(49_998))).status, 200, "the object and the array count");
   t.match(await refusal(list(49_999)), { error: "validation_failed", message: /more than 50000 values/ });
-  t.match(await refusal(`{"x":[${"[],".repeat(3_000_000)}[]]}`), { message: /more than 50000 values/ });
-  const fields = Array.from({ length: 800_000 }, (_, index) => `"f${index}":1`);
+  t.match(await refusal(`{"x":[${"[],".repeat(100_000)}[]]}`), { message: /more than 50000 values/ });
+  const fields = Array.from({ length: 100_000 }, (_, index) => `"f${index}":1`);
   t.match(await refusal(`{${fields.join(",")}}`), { message: /more than 50000 values/ });
 });
 
 t.test("a number of more than 100 characters is refused before it is parsed", async (t) => {
-  const { api, post } = await start(t);
+  const { api, post } = usual;
   const MESSAGE = "The body has a number of more than 100 characters";
   for (const number of ["9".repeat(100), `-${"9".repeat(99)}`, `0.${"9".repeat(98)}`])
     t.equal((await post("/guarded", `{"x":[${number}]}`)).status, 200);
-  for (const number of [
-    "9".repeat(101),
-    `-${"9".repeat(100)}`,
-    `0.${"9".repeat(99)}`,
-    "9".repeat(10_000_000),
-  ])
+  for (const number of ["9".repeat(101), `-${"9".repeat(100)}`, `0.${"9".repeat(99)}`, "9".repeat(1_000_000)])
     t.match((await post("/guarded", `{"x":[${number}]}`)).body, {
       error: "validation_failed",
       message: MESSAGE,
@@ -119,7 +118,7 @@ t.test("a number of more than 100 characters is refused before it is parsed", as
 });
 
 t.test("a field that is larger than its route accepts is named in a 400", async (t) => {
-  const { post } = await start(t);
+  const { post } = usual;
   const field = (bytes: number) => `{"content":"${"a".repeat(bytes - 2)}","name":"x"}`;
   t.equal((await post("/content", field(256 * KIB))).status, 200);
   const { status, body } = await post("/content", field(256 * KIB + 1));
@@ -144,7 +143,7 @@ async function holdBodies(api: Api, path: string, bodies: readonly string[]) {
 }
 
 t.test("bodies beyond BODY_MEMORY_MB are refused until others have ended", async (t) => {
-  const { api, post } = await start(t, { BODY_MEMORY_MB: "16" });
+  const { api, post } = withLittleMemory;
   const release = await holdBodies(api, "/guarded", [bodyOf(8 * MIB)]);
   const refused = await post("/guarded", bodyOf(9 * MIB));
   t.equal(refused.status, 503);
@@ -156,7 +155,7 @@ t.test("bodies beyond BODY_MEMORY_MB are refused until others have ended", async
 });
 
 t.test("routes without a credential use at most half of the memory for bodies", async (t) => {
-  const { api, post } = await start(t, { BODY_MEMORY_MB: "16" });
+  const { api, post } = withLittleMemory;
   const body = bodyOf(3 * MIB);
   const release = await holdBodies(api, "/open/raw", [body, body]);
   t.equal((await api.call("POST", "/open/raw", { raw: body })).status, 503);
@@ -165,7 +164,7 @@ t.test("routes without a credential use at most half of the memory for bodies", 
 });
 
 t.test("the bytes of a sender that disconnects are released", async (t) => {
-  const { api, post } = await start(t, { BODY_MEMORY_MB: "16" });
+  const { api, post } = withLittleMemory;
   const headers = { ...(await callerHeaders(api.db)), "content-length": String(9 * MIB) };
   for (let count = 0; count < 3; count++) {
     const outgoing = request(`${api.address}/guarded`, { method: "POST", headers });

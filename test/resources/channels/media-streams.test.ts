@@ -121,7 +121,7 @@ t.test("media streams", async (t) => {
     const pending: [ServerResponse, IncomingMessage][] = [];
     platform.upload = (...exchange) => void pending.push(exchange);
     const before = memoryInUse();
-    const uploads = Array.from({ length: 12 }, () => {
+    const uploads = Array.from({ length: 8 }, () => {
       const opened = openRequest("POST", { "content-length": String(MAX_FILE_BYTES) });
       return { ...opened, ...writeBytes(opened.outgoing, MAX_FILE_BYTES) };
     });

@@ -168,9 +168,12 @@ t.test("ad objects", async (t) => {
     });
   }
 
-  t.test("the OpenAPI document lists every endpoint", async (t) => {
-    const { paths } = JSON.parse((await context.api.call("GET", "/api/openapi.json")).text);
-    const methodsOf = (path: string) => Object.keys(paths[`/api/marketing/${path}`] ?? {}).sort();
+  t.test("the routes, from which the OpenAPI document is generated, contain every endpoint", async (t) => {
+    const methodsOf = (end: string) =>
+      context.api.routes
+        .filter(({ path }) => path === `/api/marketing/${end}`)
+        .map(({ method }) => method)
+        .sort();
     for (const resource of RESOURCES) t.same(methodsOf(resource), ["get", "post"], resource);
     for (const path of ["campaigns/{campaignId}", "adsets/{adSetId}", "ads/{adId}"])
       t.same(methodsOf(path), ["get", "patch"], path);

@@ -13,14 +13,14 @@ import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
 import { until } from "../../../fixtures/until.ts";
 
 /** Days, ages, genders, countries and devices. */
-const ROWS = 91 * 6 * 3 * 3 * 4;
+const ROWS = 23 * 6 * 3 * 3 * 4;
 
-/** Memory grows by about 10 MB. The bound shows gross leaks only: the parsed rows alone have about 10 MB. */
+/** Memory that is not collected yet grows by up to about 20 MB, so the bound shows gross leaks only. */
 const MAX_GROWTH_MB = 50;
 
 const LINES_PER_MEASUREMENT = 1_000;
 
-t.test("a report of 19,656 rows is read with flat memory, page by page and as CSV", async (t) => {
+t.test("a report of 4,968 rows is read with flat memory, page by page and as CSV", async (t) => {
   const sandbox = await startSandbox(t);
   const settings = await testSettings(t, {
     SANDBOX_PORT: new URL(sandbox.origin).port,
@@ -41,7 +41,7 @@ t.test("a report of 19,656 rows is read with flat memory, page by page and as CS
   const json = {
     ad_account_id: adAccountId,
     since: "2026-01-01",
-    until: "2026-04-01",
+    until: "2026-01-23",
     time_increment: 1,
     breakdowns: "age,gender,country,impression_device",
   };
@@ -66,7 +66,7 @@ t.test("a report of 19,656 rows is read with flat memory, page by page and as CS
     }
     return rows;
   };
-  await readPages(10); // the first pages also load code
+  await readPages(5); // the first pages also load code
   const before = await rssMb();
   t.equal(await readPages(1_000), ROWS);
   const afterPages = await rssMb();
