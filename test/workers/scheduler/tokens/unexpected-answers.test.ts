@@ -243,10 +243,10 @@ t.test("a run that checked nothing fails", async (t) => {
   await t.rejects(check(), { ...nothing, counts: { failed: 3 } });
 });
 
-t.test("two concurrent ticks check every connection, none more than once each", async (t) => {
+t.test("two concurrent ticks check every connection of all batches, none more than once each", async (t) => {
   const { adPlatform, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
-  const count = 12;
+  const count = 104;
   for (let number = 0; number < count; number += 1)
     await grantAdAccount(api, tenant, { token: `EAA${number}`, status: "available" });
   const checked = (await Promise.all([check(), check()])).map((counts) => counts.checked ?? 0);
