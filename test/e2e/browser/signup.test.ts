@@ -9,6 +9,7 @@ import {
   startSignupSite,
   untilShown,
 } from "../../fixtures/embed/signup-site.ts";
+import { sharedBrowser } from "../../fixtures/http/browser.ts";
 import { OTHER_WABA_ID, PAGE_ID, PHONE_NUMBER_ID, PIN_NUMBER_ID } from "../../fixtures/sandbox/assets.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -74,28 +75,43 @@ t.test("a customer connects channels on an embedded page", async (t) => {
     t.equal((await signup.page.context().cookies()).length, 0);
   });
 
-  t.test("a customer connects a page, and a photo account out of several", async (t) => {
-    const connectPage = async () => {
-      const session = await createSession({ platforms: ["socialapp"], external_ref: "shop-7" });
-      const signup = await openHost(session, { locale: "pt-BR" });
-      await grantAccess(await openDialog(signup));
-      t.match((await signup.waitForMessage("completed")).data, { external_ref: "shop-7" });
-      await untilShown(signup.frame.locator("h1"), "Conectado");
-      t.match((await readSession(session.id)).result.channel, { platform: "socialapp", page_id: PAGE_ID });
-    };
-    const connectPhotoAccount = async () => {
-      const session = await createSession({ platforms: ["photoapp", "socialapp"] });
-      const signup = await openHost(session, { locale: "es-MX" });
-      await grantAccess(await openDialog(signup), [PAGE_ID, TEA_PAGE_ID]);
-      await signup.frame.locator(`[data-asset="${TEA_PHOTO_ID}"]`).check();
-      t.match(await signup.frame.locator("h1").textContent(), "¿Qué cuenta de fotos quieres conectar?");
-      await signup.frame.locator("[data-action=confirm]").click();
-      await signup.waitForMessage("completed");
-      const { channel } = (await readSession(session.id)).result;
-      t.match(channel, { platform: "photoapp", photoapp_user_id: TEA_PHOTO_ID, page_id: TEA_PAGE_ID });
-    };
-    await Promise.all([connectPage(), connectPhotoAccount()]);
-  });
+  t.test(
+    "a customer connects a page in an isolated dialog, and a photo account out of several",
+    async (t) => {
+      const connectPage = async () => {
+        const session = await createSession({ platforms: ["socialapp"], external_ref: "shop-7" });
+        const signup = await openHost(session, { locale: "pt-BR" });
+        await signup.page.context().route(/\/dialog\/signup\?/, async (route) => {
+          const response = await route.fetch();
+          const headers = { ...response.headers(), "cross-origin-opener-policy": "same-origin" };
+          await route.fulfill({ response, headers });
+        });
+        const popup = await openDialog(signup);
+        await popup.locator("[data-action=grant]").waitFor();
+        // The dialog looks closed, but its try continues.
+        await untilShown(signup.frame.getByRole("status"), "parece estar fechada");
+        await popup.locator("[data-action=grant]").click();
+        t.match((await signup.waitForMessage("completed")).data, { external_ref: "shop-7" });
+        t.notOk((await signup.messages()).some(({ data }) => data.type === "cancelled"));
+        await untilShown(signup.frame.locator("h1"), "Conectado");
+        const { status, result } = await readSession(session.id);
+        t.equal(status, "completed");
+        t.match(result.channel, { platform: "socialapp", page_id: PAGE_ID });
+      };
+      const connectPhotoAccount = async () => {
+        const session = await createSession({ platforms: ["photoapp", "socialapp"] });
+        const signup = await openHost(session, { locale: "es-MX" });
+        await grantAccess(await openDialog(signup), [PAGE_ID, TEA_PAGE_ID]);
+        await signup.frame.locator(`[data-asset="${TEA_PHOTO_ID}"]`).check();
+        t.match(await signup.frame.locator("h1").textContent(), "¿Qué cuenta de fotos quieres conectar?");
+        await signup.frame.locator("[data-action=confirm]").click();
+        await signup.waitForMessage("completed");
+        const { channel } = (await readSession(session.id)).result;
+        t.match(channel, { platform: "photoapp", photoapp_user_id: TEA_PHOTO_ID, page_id: TEA_PAGE_ID });
+      };
+      await Promise.all([connectPage(), connectPhotoAccount()]);
+    },
+  );
 
   t.test("a customer with a keyboard only chooses one of several numbers and enters its PIN", async (t) => {
     const session = await createSession();
@@ -132,29 +148,10 @@ t.test("a customer connects channels on an embedded page", async (t) => {
     t.match((await readSession(session.id)).result, { phone_number_id: PIN_NUMBER_ID });
   });
 
-  t.test("a dialog that isolates itself looks closed, but its try continues", async (t) => {
-    const session = await createSession();
-    const signup = await openHost(session);
-    await signup.page.context().route(/\/dialog\/signup\?/, async (route) => {
-      const response = await route.fetch();
-      await route.fulfill({
-        response,
-        headers: { ...response.headers(), "cross-origin-opener-policy": "same-origin" },
-      });
-    });
-    const popup = await openDialog(signup);
-    await popup.locator("[data-action=grant]").waitFor();
-    await untilShown(signup.frame.getByRole("status"), "seems to be closed");
-    await popup.locator("[data-action=grant]").click();
-    await signup.waitForMessage("completed");
-    t.match(await readSession(session.id), { status: "completed" });
-    t.equal((await signup.messages()).filter(({ data }) => data.type === "cancelled").length, 0);
-  });
-
   t.test("a host on another origin cannot show the page and learns nothing", async (t) => {
     const session = await createSession();
-    const context = await (await site.openPage()).context().browser()?.newContext(); // without the checks of openPage
-    const page = (await context?.newPage()) as Page;
+    const context = await (await sharedBrowser()).newContext(); // without the checks of openPage
+    const page = await context.newPage();
     const refused = page.waitForEvent("console", (line) => line.text().includes("frame-ancestors"));
     const signup = await openHostPage(page, host.otherOrigin + host.add(session));
     await refused;
@@ -171,6 +168,6 @@ t.test("a customer connects channels on an embedded page", async (t) => {
     await shown.frame.locator("[data-platform]").waitFor();
     await until("the page is opened", async () => (await readSession(session.id)).status === "opened");
     t.same(await shown.messages(), []);
-    await context?.close();
+    await context.close();
   });
 });
