@@ -55,7 +55,7 @@ interface RunOptions {
   env: Record<string, string>;
 }
 
-const MAX_HEAVY_RUNNERS = 2;
+const MAX_HEAVY_RUNNERS = 3;
 
 /**
  * Runs the files and prints one line for each and the details of failures. At most MAX_HEAVY_RUNNERS run heavy files,
