@@ -144,6 +144,14 @@ function canImport(from: string, to: string): boolean {
   return (ALLOWED_IMPORTS[rule] ?? []).some((folder) => isInside(to, folder));
 }
 
+t.test("every import of a project file names the source file", async (t) => {
+  t.ok(fileImports.length > 0);
+  t.same(
+    fileImports.filter(({ target }) => !existsSync(join(ROOT, target))),
+    [],
+  );
+});
+
 t.test("every import follows the import rules", async (t) => {
   const wrong = fileImports
     .filter(({ file, target }) => !canImport(file, target))

@@ -91,17 +91,18 @@ for (const child of running) child.kill();
 
 say("");
 sayTable(
-  ["condition", "seconds", "processor seconds", "passed", "failed"],
+  ["condition", "seconds", "processor seconds", "stolen seconds", "passed", "failed"],
   summaries.map((summary) =>
     summary
       ? [
           conditions,
           Math.round(summary.seconds),
           Math.round(summary.processorSeconds),
+          Math.round(summary.stolenSeconds),
           summary.passed,
           summary.failures.length,
         ]
-      : [conditions, "ended without a report", "", "", ""],
+      : [conditions, "ended without a report", "", "", "", ""],
   ),
 );
 const failures = countByTitle(summaries.flatMap((summary) => summary?.failures ?? []));

@@ -10,7 +10,7 @@ import { testEnvironment } from "./driver/environment.ts";
 import { type Outcome, say, saySlowest, saySummary } from "./driver/outcomes.ts";
 import { makeTemplateDatabase } from "./driver/template-database.ts";
 import { runFiles, testFiles } from "./driver/test-files.ts";
-import { processorSeconds } from "./fixtures/processes/processor-time.ts";
+import { processorSeconds, stolenSeconds } from "./fixtures/processes/processor-time.ts";
 import { volatileFolder } from "./fixtures/servers/folders.ts";
 import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
 
@@ -48,7 +48,7 @@ async function main(chosen: readonly string[]): Promise<Outcome[]> {
 // A signal stops the test files and checks; this process continues in order to stop the servers.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stopChildren);
 
-const startedAt = performance.now();
+const [startedAt, stolenBefore] = [performance.now(), stolenSeconds()];
 const outcomes = await main(process.argv.slice(2)).catch((error: unknown): Outcome[] => {
   say(error instanceof Error ? (error.stack ?? error.message) : String(error));
   return [{ name: "npm test", ms: 0, passed: 0, failures: [`npm test > ${error}`] }];
@@ -56,6 +56,7 @@ const outcomes = await main(process.argv.slice(2)).catch((error: unknown): Outco
 const summary = {
   seconds: (performance.now() - startedAt) / 1_000,
   processorSeconds: processorSeconds(process.pid),
+  stolenSeconds: stolenSeconds() - stolenBefore,
   passed: outcomes.reduce((sum, { passed }) => sum + passed, 0),
   failures: outcomes.flatMap(({ failures }) => failures),
 };

@@ -15,7 +15,6 @@ export async function runChecks(): Promise<Outcome[]> {
     // One thread takes less processor time than several, which repeat a part of the work.
     await check("types", process.execPath, [TYPE_CHECKER, "--checkers", "1"]),
     await check("OpenAPI document", packageCommand("redocly"), ["lint", writeOpenapiDocument()]),
-    await check("OpenAPI style", packageCommand("spectral"), ["lint", DOCUMENT, "--fail-severity", "warn"]),
     await check("types of the API", process.execPath, ["api-types.js"]),
     await check("types of the examples", process.execPath, [TYPE_CHECKER, "-p", "examples"]),
     await check("regular expressions", process.execPath, ["regular-expressions.js"]),

@@ -21,6 +21,8 @@ export function sayOutcome({ name, ms, processorSeconds, failures }: Outcome): v
 export interface Summary {
   seconds: number;
   processorSeconds: number;
+  /** Processor seconds that the host of a virtual machine used for others, which make a run slower. */
+  stolenSeconds: number;
   passed: number;
   failures: string[];
 }
@@ -35,7 +37,8 @@ export function saySlowest(outcomes: readonly Outcome[]): void {
     say(`${String(ms).padStart(7)} ms  ${processorSeconds?.toFixed(1).padStart(5) ?? "    -"} s  ${name}`);
 }
 
-export function saySummary({ seconds, processorSeconds, passed, failures }: Summary): void {
-  say(`\n${Math.round(seconds)} s, ${Math.round(processorSeconds)} s of processor time`);
+export function saySummary({ seconds, processorSeconds, stolenSeconds, passed, failures }: Summary): void {
+  const stolen = stolenSeconds < 1 ? "" : `; the host used ${Math.round(stolenSeconds)} s for others`;
+  say(`\n${Math.round(seconds)} s, ${Math.round(processorSeconds)} s of processor time${stolen}`);
   say(`${passed} passed, ${failures.length} failed`);
 }
