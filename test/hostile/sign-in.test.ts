@@ -18,7 +18,7 @@ const MAX_SIGN_IN_MS = 10 * SECOND;
 
 t.test("an attack on sign-in does not lock out a user who has signed in before", async (t) => {
   const { db, web, address: origin, call } = await sharedHostileService();
-  const earlierLines = web.lines().length;
+  const testStartedAt = new Date().toISOString();
   const { id } = await createClient(db, "A client");
   const user = { email: `${randomBytes(6).toString("hex")}@example.com`, password: "the right password" };
   // The user's own checks are cheap; those of the attackers, who name no user, have the cost of the product.
@@ -67,10 +67,8 @@ t.test("an attack on sign-in does not lock out a user who has signed in before",
   );
   t.same(new Set(faults), new Set(["AbortError"]), "every attacker attacked until the end");
   t.notOk(
-    web
-      .lines()
-      .slice(earlierLines)
-      .find(({ level }) => level === "error"),
+    // Lines of other files have an earlier time; some of those are errors.
+    web.lines().find(({ level, time }) => level === "error" && String(time) >= testStartedAt),
     "refusals are no errors",
   );
 });
