@@ -1,33 +1,23 @@
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import t, { type Test } from "tap";
+import t from "tap";
 import { documentationPages } from "../../../src/composition/docs/pages.ts";
 import { readEnvFile } from "../../../src/local/env-file.ts";
 import { freePort } from "../../../src/local/server-process.ts";
 import { withOwnIds } from "../../../src/resources/docs/page/browser/own-examples.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
-import { type CodeBlock, codeBlocks } from "../../fixtures/docs/code-blocks.ts";
+import { codeBlocks } from "../../fixtures/docs/code-blocks.ts";
 import { exampleRequest } from "../../fixtures/docs/example-request.ts";
+import { openShell } from "../../fixtures/docs/shell.ts";
 import { START_TIMEOUT_MS, startProcess } from "../../fixtures/processes/processes.ts";
-import { stopGroup } from "../../fixtures/processes/stop-group.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { curlProgram } from "../../fixtures/servers/programs.ts";
 import { allocateRedisDatabase, cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
 const root = packageRoot();
-
-/** A folder like the checkout, whose `.herald` belongs to the cluster under test. */
-function makeCheckout(t: Test, heraldFolder: string): string {
-  const checkout = makeTempFolder(t);
-  const isLinked = (name: string) => ![".git", ".herald"].includes(name);
-  for (const name of readdirSync(root).filter(isLinked)) symlinkSync(join(root, name), join(checkout, name));
-  symlinkSync(heraldFolder, join(checkout, ".herald"));
-  return checkout;
-}
 
 /** Operations whose examples name objects that the demo client has after the guides' commands. */
 const WORKING_EXAMPLES = [
@@ -44,54 +34,6 @@ const WORKING_EXAMPLES = [
   "POST /api/marketing/creatives",
   "POST /api/embed/sessions",
 ];
-
-/** Stops at the first command that fails; curl fails on a status of 400 and above. One process runs all herald commands. */
-const PREAMBLE = `set -euo pipefail
-curl() { command curl --fail-with-body "$@"; }
-npx() { [ "$1" = herald ] && shift && node dist/test/fixtures/docs/command-client.js "$@"; }
-`;
-
-/** A block fenced as \`sh fails\` shows a refusal: its last command must fail. */
-const toScript = ({ info, code, line }: CodeBlock) =>
-  info === "fails"
-    ? `set +e\n( set -e\n${code})\nstatus=$?\nset -e\n[ $status -ne 0 ] || { echo "the block at line ${line} did not fail"; exit 1; }\n`
-    : `echo "--- line ${line}"\n${code}`;
-
-interface ShellResult {
-  status: number | null;
-  output: string;
-}
-
-/** A folder like the checkout, and the server of its herald commands. */
-interface Shell {
-  checkout: string;
-  COMMAND_SERVER: string;
-}
-
-async function openShell(t: Test, heraldFolder: string): Promise<Shell> {
-  const checkout = makeCheckout(t, heraldFolder);
-  const commands = startProcess(t, "../test/fixtures/docs/command-server", { CHECKOUT: checkout });
-  const { port } = await commands.waitForLine("listening");
-  return { checkout, COMMAND_SERVER: `http://127.0.0.1:${port}` };
-}
-
-async function runPage(blocks: readonly CodeBlock[], shell: Shell): Promise<ShellResult> {
-  const { PATH = "", HOME = "" } = process.env;
-  const { checkout: cwd, COMMAND_SERVER } = shell;
-  const env = { PATH, HOME, COMMAND_SERVER, BOT_PORT: String(await freePort()) };
-  const script = PREAMBLE + blocks.map(toScript).join("\n");
-  const bash = spawn("bash", ["-c", script], {
-    cwd,
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: true,
-  });
-  let output = "";
-  for (const stream of [bash.stdout, bash.stderr]) stream.on("data", (chunk) => (output += chunk));
-  const [status] = await once(bash, "exit");
-  stopGroup(bash.pid as number); // what the page left running in the background
-  return { status, output };
-}
 
 t.test("the commands of the documentation", async (t) => {
   curlProgram();
@@ -124,7 +66,7 @@ t.test("the commands of the documentation", async (t) => {
     t.match((await database.query("select name from clients")).rows, [{ name: "Demo client" }]);
   });
 
-  const shell = await openShell(t, folder);
+  const runBlocks = await openShell(t, folder);
   const { DEMO_API_KEY = "", PUBLIC_URL = "", SANDBOX_URL } = readEnvFile(join(folder, "env"));
   const headers = { "x-svc-api-key": DEMO_API_KEY };
   const getJson = async (path: string) => (await fetch(PUBLIC_URL + path, { headers })).json();
@@ -135,7 +77,7 @@ t.test("the commands of the documentation", async (t) => {
     );
     if (blocks.length === 0) continue;
     t.test(`${page} works when pasted`, async (t) => {
-      const { status, output } = await runPage(blocks, shell);
+      const { status, output } = await runBlocks(blocks);
       t.equal(status, 0, output);
       t.match(await getJson("/api/webhooks/config"), {
         webhook_url: `${SANDBOX_URL}/_sandbox/inbox`,
