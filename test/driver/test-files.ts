@@ -7,10 +7,9 @@ import { runFilesInProcess } from "./run-files-in-process.ts";
 
 /** The slowest files, which mostly wait. They run first, so that the run does not end by waiting for them alone. */
 const SLOWEST_FILES = [
-  "e2e/cluster/docs",
+  "e2e/cluster/start",
   "e2e/crashes/outages",
   "e2e/cluster/cluster",
-  "e2e/cluster/start",
   "e2e/crashes/chaos",
   "e2e/crashes/shutdown",
   "workers/dispatcher/sending/recovery",

@@ -32,14 +32,15 @@ t.test(
     const json = { email: "a@example.com", password: "a password" };
     const answered = web.call("POST", "/api/auth/login", { json });
     await untilAnyBlocked(raw);
+    let startedAt = Date.now();
     web.child.kill();
     await web.waitForLine("process.stopping");
     await raw.query("rollback");
     t.ok([401, 503].includes((await answered).status), "a request in progress is answered");
     for (const process of [web, dispatcher, scheduler]) {
-      const startedAt = Date.now();
       t.equal(await process.stop(), 0);
       t.ok(Date.now() - startedAt < MAX_STOP_MS);
+      startedAt = Date.now();
       t.match(process.lines().at(-1), { event: "process.stopped", clean: true });
       t.equal(process.stderr(), "");
     }

@@ -1,15 +1,22 @@
-import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { readEnvFile } from "../../../src/local/env-file.ts";
 import { freePort } from "../../../src/local/server-process.ts";
-import { packageRoot } from "../../../src/runtime/package-root.ts";
+import { startLocally } from "../../../src/local/start.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
-import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
+import { createClient, findClient, listClients } from "../../../src/store/tenants/clients.ts";
+import { checkDocumentation } from "../../fixtures/docs/check-documentation.ts";
+import {
+  checkHeraldInShell,
+  checkPlatforms,
+  checkSignupDemo,
+  runHerald,
+  runPrintedCommands,
+} from "../../fixtures/processes/check-start.ts";
 import { type RunningProcess, START_TIMEOUT_MS, startProcess } from "../../fixtures/processes/processes.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
-import { curlProgram } from "../../fixtures/servers/programs.ts";
+import { allocateRedisDatabase, cloneDatabase } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
 const PID_FILES = [
@@ -53,89 +60,11 @@ const readDemoSettings = (folder: string) =>
     Object.entries(readEnvFile(join(folder, "env"))).filter(([name]) => name.startsWith("DEMO_")),
   );
 
-/** Runs the three printed commands in a shell, as a person would. */
-async function runPrintedCommands(t: Test, output: string): Promise<void> {
-  curlProgram();
-  const runShell = (command = "") =>
-    JSON.parse(spawnSync("sh", ["-c", command], { encoding: "utf8" }).stdout);
-  const [send, inbound, inbox] = output.split("\n").filter((line) => line.startsWith("curl "));
-  const { message_id, status } = runShell(send);
-  t.equal(status, "queued");
-  t.equal(runShell(inbound).error, undefined);
-  interface InboxEntry {
-    path: string;
-    body: { type: string; data: { message_id?: string; status?: string; content?: object } };
-  }
-  const readInbox = (): InboxEntry[] => runShell(inbox).data;
-  const hasStatus = ({ body }: InboxEntry, word: string) =>
-    body.data.message_id === message_id && body.data.status === word;
-  const delivered = await until("the message is delivered", () =>
-    readInbox().find((entry) => hasStatus(entry, "delivered")),
-  );
-  t.equal(delivered.path, "/_sandbox/inbox/chat/updateMessageStatus");
-  const received = await until("the inbound message arrives", () =>
-    readInbox().find(({ body }) => body.type === "message.received"),
-  );
-  t.match(received, {
-    path: "/_sandbox/inbox/chat/receiveMessage",
-    body: { data: { content: { body: "Hi" } } },
-  });
-}
-
-/** Runs the command line without settings in its environment: it reads those that npm start stored. */
-const runHerald = (folder: string, ...words: string[]) =>
-  spawnSync(process.execPath, ["dist/bin/herald.js", ...words, "--folder", folder], {
-    encoding: "utf8",
-    cwd: packageRoot(),
-    env: { PATH: process.env.PATH },
-    input: "a password by pipe\n",
-  });
-
-async function checkHeraldInShell(t: Test, folder: string): Promise<void> {
-  const herald = (...words: string[]) => runHerald(folder, ...words);
-  const list = herald("client", "list", "--json");
-  t.equal(list.status, 0, list.stderr);
-  const [client] = JSON.parse(list.stdout).data;
-  t.match(client, { name: "Demo client" });
-  const userArgs = [
-    "--client",
-    client.client_id,
-    "--email",
-    "pipe@example.com",
-    "--name",
-    "P",
-    "--role",
-    "viewer",
-  ];
-  const created = herald("user", "create", ...userArgs, "--password", "-", "--json");
-  t.match(JSON.parse(created.stdout), { user_id: /^usr_/ });
-  t.notMatch(created.stdout, "password");
-  const piped = spawnSync("sh", ["-c", `"${process.execPath}" dist/bin/herald.js --help | true`], {
-    encoding: "utf8",
-    cwd: packageRoot(),
-  });
-  t.equal(piped.stderr, "", "a reader may close the pipe early");
-}
-
-async function checkSignupDemo(t: Test, sandboxPort: string): Promise<void> {
-  const demo = `http://localhost:${sandboxPort}/_sandbox/signup/session`;
-  const session = (await (await fetch(demo, { method: "POST" })).json()) as { url: string };
-  t.equal((await fetch(session.url)).status, 200, "the signup demo has a session");
-}
-
-/** Checks that the env file's settings lead to the sandbox. */
-async function checkPlatforms(t: Test, folder: string): Promise<void> {
-  const { AD_PLATFORM_URL, PLATFORM_APP_ID, PLATFORM_APP_SECRET } = readEnvFile(join(folder, "env"));
-  const headers = { authorization: `Bearer ${PLATFORM_APP_ID}|${PLATFORM_APP_SECRET}` };
-  const answer = await fetch(`${AD_PLATFORM_URL}/${PLATFORM_APP_ID}`, { headers });
-  t.match(await answer.json(), { id: PLATFORM_APP_ID });
-  const { findings } = JSON.parse(runHerald(folder, "doctor", "--json").stdout);
-  const platforms = findings.filter(({ check }: { check: string }) => check === "platforms");
-  t.match(platforms, [{ status: "ok" }]);
-}
-
 t.test("npm start", async (t) => {
   const folder = makeTempFolder(t);
+  // The remains of a first start that was interrupted while it created the database.
+  mkdirSync(join(folder, "postgres/data.new/global"), { recursive: true });
+  writeFileSync(join(folder, "postgres/data.new/PG_VERSION"), "15\n");
   const [PORT, SANDBOX_PORT] = [String(await freePort()), String(await freePort())];
   const address = `http://127.0.0.1:${PORT}`;
   const isUp = () =>
@@ -143,17 +72,22 @@ t.test("npm start", async (t) => {
       (response) => response.ok,
       () => false,
     );
-  const start = (env: Record<string, string> = {}) =>
-    startProcess(t, "start", { PORT, SANDBOX_PORT, ...env }, { args: ["--folder", folder] });
+  const start = (env: Record<string, string>, inFolder = folder) =>
+    startProcess(t, "start", { PORT, SANDBOX_PORT, ...env }, { args: ["--folder", inFolder] });
+  /** For starts that are refused: takes less time than a process. */
+  const startHere = (env: Record<string, string> = {}) => {
+    const { PATH = "" } = process.env;
+    const { signal } = new AbortController();
+    const settings = { PATH, PORT, SANDBOX_PORT, ...env };
+    return startLocally({ env: settings, runtime: "node", folder, say: () => {}, stop: signal });
+  };
   let clientId = "";
   let demoSettings: Record<string, string> = {};
+  // A page waits for a report, which the default fetches after up to 30 seconds.
+  const starter = start({ CRON_REPORTS: "* * * * * *" });
   let orphanPids: number[] = [];
 
   t.test("npm start starts everything in an empty folder and prints the addresses", async (t) => {
-    // The remains of a first start that was interrupted while it created the database.
-    mkdirSync(join(folder, "postgres/data.new/global"), { recursive: true });
-    writeFileSync(join(folder, "postgres/data.new/PG_VERSION"), "15\n");
-    const starter = start();
     await until("the first step is shown", () =>
       starter.stdout().startsWith("Starting postgres and redis-server"),
     );
@@ -182,27 +116,26 @@ t.test("npm start", async (t) => {
     await checkSignupDemo(t, SANDBOX_PORT);
     await checkPlatforms(t, folder);
     clientId = (await createClient(openDatabase(t, folder), "kept")).id;
-
-    const pids = readPids(folder);
-    t.same(pids.filter(isAlive), pids);
-    const second = start();
-    t.not(await second.ended(), 0);
-    t.match(
-      second.stderr(),
+    await t.rejects(
+      startHere(),
       /already runs from this folder .* at http:\/\/localhost:\d+; its API key and login are in/,
     );
+  });
 
+  t.test("the commands of the documentation", (t) => checkDocumentation(t, folder));
+
+  t.test("the servers outlive a killed start process", async (t) => {
+    const pids = readPids(folder);
+    t.same(pids.filter(isAlive), pids);
     starter.child.kill("SIGKILL"); // its servers keep its output open
     await until("it has ended", () => starter.child.signalCode !== null);
-    t.ok(isAlive(pids.at(-1) as number), "the servers outlive the killed start process");
+    t.ok(isAlive(pids.at(-1) as number));
     orphanPids = pids;
   });
 
   t.test("npm start does not store wrong settings", async (t) => {
     const before = readFileSync(join(folder, "env"), "utf8");
-    const wrong = start({ JWT_SECRET: "short" });
-    t.equal(await wrong.ended(), 1);
-    t.match(wrong.stderr(), /JWT_SECRET must be a text of at least 32 bytes/);
+    await t.rejects(startHere({ JWT_SECRET: "short" }), /JWT_SECRET must be a text of at least 32 bytes/);
     t.equal(readFileSync(join(folder, "env"), "utf8"), before);
   });
 
@@ -221,20 +154,45 @@ t.test("npm start", async (t) => {
       t.match(await findClient(openDatabase(t, folder), clientId), { name: "kept" });
       t.same(readDemoSettings(folder), demoSettings, "the same demo client, key and login");
       const pids = readPids(folder);
-      process.kill(pids[0] as number, "SIGKILL");
-      t.equal(await starter.ended(), 1, "it ends when one of its processes ends");
-      t.match(starter.stdout(), /web exited \(SIGKILL\); stopping all processes/);
+      t.equal(await starter.stop("SIGINT"), 0);
+      t.match(starter.stdout(), /Herald has stopped\.\n$/);
       await untilAllEnded(pids);
-      for (const words of [["client", "list"], ["doctor"]]) {
-        const { status, stdout, stderr } = runHerald(folder, ...words);
-        t.equal(status, 1);
-        t.match(stdout + stderr, `the settings are from ${join(folder, "env")}: run npm start`);
+      for (const command of ["client list", "doctor"]) {
+        const { code, out, err } = await runHerald(t, folder, command);
+        t.equal(code, 1);
+        t.match(out + err, `the settings are from ${join(folder, "env")}: run npm start`);
       }
     },
   );
 
+  t.test(
+    "npm start uses the servers from the environment, and ends when one of its processes ends",
+    async (t) => {
+      const folder = makeTempFolder(t);
+      const servers = {
+        DATABASE_URL: await cloneDatabase(t, "template0"),
+        REDIS_URL: await allocateRedisDatabase(),
+      };
+      const starter = start(servers, folder);
+      // Its pid file is the last.
+      await until(
+        "the scheduler is started",
+        () => existsSync(join(folder, "scheduler.pid")),
+        START_TIMEOUT_MS,
+      );
+      t.match(readEnvFile(join(folder, "env")), servers);
+      const pidFiles = ["dispatcher.pid", "sandbox.pid", "scheduler.pid", "start.pid", "web.pid"];
+      t.same(readdirSync(folder).sort(), [...pidFiles, "env"].sort(), "no server is started");
+      t.match(await listClients(openDatabase(t, folder)), [{ name: "Demo client" }]);
+      process.kill(readPid(folder, "web.pid"), "SIGKILL");
+      t.equal(await starter.ended(), 1);
+      t.match(starter.stdout(), /web exited \(SIGKILL\); stopping all processes/);
+      t.same(readdirSync(folder), ["env"], "all processes have ended");
+    },
+  );
+
   t.test("npm start refuses to run in production", async (t) => {
-    const starter = startProcess(t, "start", { NODE_ENV: "production" }, { args: ["--folder", folder] });
+    const starter = start({ NODE_ENV: "production" });
     t.equal(await starter.ended(), 1);
     t.match(starter.stderr(), /npm start is for development/);
   });
