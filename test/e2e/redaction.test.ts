@@ -256,7 +256,8 @@ t.test("no log of any process contains a secret", async (t) => {
   const doctor = await herald(["doctor"]);
   await until("a cron job has run", () => scheduler.stdout().includes("cron.ran"));
   const processes = [web, dispatcher, scheduler];
-  for (const process of processes) await process.stop();
+  t.equal(await web.stop(), 0);
+  for (const process of [dispatcher, scheduler]) await process.stop();
 
   const written = processes.map((process) => process.stdout() + process.stderr());
   for (const word of ["http.request", "http.failed"]) t.match(written[0], word);

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { freePort } from "../../../src/local/server-process.ts";
 import { createApiCall, productRoutes } from "../../fixtures/http/api.ts";
-import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
+import { startProcess } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
 import { untilAnyBlocked } from "../../fixtures/servers/lock-waits.ts";
 import { connectRawClient } from "../../fixtures/servers/servers.ts";
@@ -12,40 +12,6 @@ import { until } from "../../fixtures/until.ts";
 const METRICS_TOKEN = "a-token-of-the-operator";
 /** Less than the 15 s after which web closes all connections. */
 const MAX_STOP_MS = 12_000;
-
-t.test(
-  "the three processes start, serve, and stop cleanly on SIGTERM despite a request and an idle connection",
-  async (t) => {
-    const settings = await testSettings(t, { CRON_MAINTENANCE: "* * * * * *" });
-    const web = await startWeb(t, settings);
-    const dispatcher = startProcess(t, "dispatcher", settings);
-    const scheduler = startProcess(t, "scheduler", settings);
-    const idle = connect(Number(new URL(web.address).port), "127.0.0.1");
-    t.teardown(() => idle.destroy());
-    await once(idle, "connect");
-    t.equal((await web.call("GET", "/readyz")).status, 200);
-    await dispatcher.waitForLine("process.ready");
-    // On a slow machine a tick may find the last run unfinished.
-    await scheduler.waitForLine("cron.ran", { job: "maintenance", outcome: "ok" });
-    const raw = await connectRawClient(t, settings.DATABASE_URL as string);
-    await raw.query("begin; lock table users");
-    const json = { email: "a@example.com", password: "a password" };
-    const answered = web.call("POST", "/api/auth/login", { json });
-    await untilAnyBlocked(raw);
-    let startedAt = Date.now();
-    web.child.kill();
-    await web.waitForLine("process.stopping");
-    await raw.query("rollback");
-    t.ok([401, 503].includes((await answered).status), "a request in progress is answered");
-    for (const process of [web, dispatcher, scheduler]) {
-      t.equal(await process.stop(), 0);
-      t.ok(Date.now() - startedAt < MAX_STOP_MS);
-      startedAt = Date.now();
-      t.match(process.lines().at(-1), { event: "process.stopped", clean: true });
-      t.equal(process.stderr(), "");
-    }
-  },
-);
 
 /** Resolves once the request is written; a connection that is kept alive could belong to the silent fork. */
 async function sendOnNewConnection(
@@ -64,11 +30,16 @@ async function sendOnNewConnection(
   return socket;
 }
 
-t.test("web forks", async (t) => {
+t.test("the three processes", async (t) => {
   const port = await freePort();
   const metricsPort = String(await freePort());
   const overrides = { PORT: String(port), WEB_CONCURRENCY: "2", METRICS_TOKEN, METRICS_PORT: metricsPort };
-  const web = startProcess(t, "web", await testSettings(t, overrides));
+  const settings = await testSettings(t, { ...overrides, CRON_MAINTENANCE: "* * * * * *" });
+  const [web, dispatcher, scheduler] = [
+    startProcess(t, "web", settings),
+    startProcess(t, "dispatcher", settings),
+    startProcess(t, "scheduler", settings),
+  ] as const;
   await until("ready", () => web.lines().find((line) => line.workers === "watchdog,metrics,forks"));
   const call = createApiCall(`http://127.0.0.1:${port}`, productRoutes());
   const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
@@ -106,24 +77,44 @@ t.test("web forks", async (t) => {
     },
   );
 
-  t.test("forks end with their parent", async (t) => {
+  t.test("they stop cleanly on SIGTERM despite a request and an idle connection", async (t) => {
+    const idle = connect(port, "127.0.0.1");
+    t.teardown(() => idle.destroy());
+    await once(idle, "connect");
+    t.equal((await call("GET", "/readyz")).status, 200);
+    await dispatcher.waitForLine("process.ready");
+    // On a slow machine a tick may find the last run unfinished.
+    await scheduler.waitForLine("cron.ran", { job: "maintenance", outcome: "ok" });
     const forks = web.children();
     t.equal(forks.length, 2);
-    t.equal(await web.stop(), 0);
+    const raw = await connectRawClient(t, settings.DATABASE_URL as string);
+    await raw.query("begin; lock table users");
+    const json = { email: "a@example.com", password: "a password" };
+    const answered = call("POST", "/api/auth/login", { json });
+    await untilAnyBlocked(raw);
+    let startedAt = Date.now();
+    web.child.kill();
+    await until("web and its forks are stopping", () => count("process.stopping") === 3);
+    await raw.query("rollback");
+    t.ok([401, 503].includes((await answered).status), "a request in progress is answered");
+    for (const process of [web, dispatcher, scheduler]) {
+      t.equal(await process.stop(), 0);
+      t.ok(Date.now() - startedAt < MAX_STOP_MS);
+      startedAt = Date.now();
+      t.match(process.lines().at(-1), { event: "process.stopped", clean: true });
+      t.equal(process.stderr(), "");
+    }
     for (const pid of forks) t.throws(() => process.kill(pid, 0), { code: "ESRCH" });
+    const stopped = web.lines().filter(({ event }) => event === "process.stopped");
+    t.match(stopped, [{ clean: true }, { clean: true }, { clean: true }], "the forks too");
   });
 });
 
 t.test("wrong settings stop a process immediately with one message", async (t) => {
-  for (const name of ["web", "migrate"]) {
-    const started = startProcess(t, name, { PORT: "http", REDIS_URL: "redis://x" });
-    t.equal(await started.ended(), 1);
-    t.match(
-      started.stderr(),
-      new RegExp(`^herald ${name} cannot start, 4 wrong settings:\n  - PORT must be`),
-    );
-    t.same(started.lines(), []);
-  }
+  const web = startProcess(t, "web", { PORT: "http", REDIS_URL: "redis://x" });
+  t.equal(await web.ended(), 1);
+  t.match(web.stderr(), /^herald web cannot start, 4 wrong settings:\n {2}- PORT must be/);
+  t.same(web.lines(), []);
 });
 
 t.test("a web process logs that its port is in use", async (t) => {

@@ -78,9 +78,9 @@ t.test("the sources run under Deno without a build, with only the permissions th
 });
 
 t.test("wrong settings are reported under Deno", async (t) => {
-  const web = startProcess(t, "web", {}, { runtime });
-  t.equal(await web.ended(), 1);
-  t.match(web.stderr(), /^herald web cannot start, 4 wrong settings:/m);
+  const migrate = startProcess(t, "migrate", {}, { runtime });
+  t.equal(await migrate.ended(), 1);
+  t.match(migrate.stderr(), /^herald migrate cannot start, 4 wrong settings:/m);
 });
 
 t.test("a send whose connection breaks is sent once, under both runtimes", async (t) => {
