@@ -68,7 +68,10 @@ export async function checkTokens(
     maxConcurrent: MAX_CONCURRENT_CHECKS,
     maxPerSecond: parts.maxChecksPerSecond ?? MAX_CHECKS_PER_SECOND,
     list: (areSuspects) =>
-      listUncheckedConnections(parts.db, scheduledAt, { limit: MAX_BATCH_ROWS, areSuspects }),
+      listUncheckedConnections(parts.db, scheduledAt, {
+        limit: parts.maxBatchRows ?? MAX_BATCH_ROWS,
+        areSuspects,
+      }),
     process: async (batch) => (await Promise.all(batch.map(checkOnce))).every(Boolean),
     shouldStop,
     onQuarantined: ({ clientId: client, id: connection, deaths }) =>

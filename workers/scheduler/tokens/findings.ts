@@ -13,6 +13,8 @@ export interface CheckParts {
   now(): number;
   /** Checks started per second; fewer by default, which spreads the calls. */
   maxChecksPerSecond?: number;
+  /** Connections that are read at a time; more by default. */
+  maxBatchRows?: number;
 }
 
 export const NO_FINDINGS = {

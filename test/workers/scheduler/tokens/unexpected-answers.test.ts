@@ -1,7 +1,7 @@
 import t, { type Test } from "tap";
 import { startApi } from "../../../fixtures/http/api.ts";
 import { adAccountRow, startScriptedAdPlatform } from "../../../fixtures/platforms/scripted-ad-platform.ts";
-import { createTokenCheck } from "../../../fixtures/platforms/token-check.ts";
+import { createTokenCheck, MAX_BATCH_ROWS } from "../../../fixtures/platforms/token-check.ts";
 import { readClientEvents, sendWebhook } from "../../../fixtures/platforms/webhooks.ts";
 import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
@@ -246,7 +246,7 @@ t.test("a run that checked nothing fails", async (t) => {
 t.test("two concurrent ticks check every connection of all batches, none more than once each", async (t) => {
   const { adPlatform, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
-  const count = 104;
+  const count = 2 * MAX_BATCH_ROWS + 4;
   for (let number = 0; number < count; number += 1)
     await grantAdAccount(api, tenant, { token: `EAA${number}`, status: "available" });
   const checked = (await Promise.all([check(), check()])).map((counts) => counts.checked ?? 0);
