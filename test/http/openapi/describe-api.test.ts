@@ -1,4 +1,4 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import t from "tap";
 import { ERROR_CODES } from "../../../src/http/api-error.ts";
@@ -278,15 +278,21 @@ function wrongExamples(document: Loose): string[] {
   // The shared parts are added once: compiling them again for each example would take seconds.
   const local = JSON.parse(JSON.stringify(document).replaceAll('"#/components/schemas/', '"shared#/$defs/'));
   ajv.addSchema({ $id: "shared", $defs: local.components.schemas });
+  const compiled = new Map<string, ValidateFunction>(); // many parameters and replies have equal schemas
   return examplesIn(local).flatMap(({ schema, example }) => {
-    const check = ajv.compile(schema);
+    const text = JSON.stringify(schema);
+    const check = compiled.get(text) ?? ajv.compile(schema);
+    compiled.set(text, check);
     return check(example) ? [] : [`${ajv.errorsText(check.errors)}: ${JSON.stringify(example)}`];
   });
 }
 
+/** Each document has the same webhooks: checking them in one is enough. */
+const withoutWebhooks = (document: Loose): Loose => ({ ...document, webhooks: {} });
+
 t.test("the check of examples detects an invalid example", async (t) => {
   const wrong = object({ a: Type.Integer({ examples: ["x"] }) }, { title: "Wrong" });
-  t.match(wrongExamples(describe([replying("/x", wrong)])), [/a must be integer/]);
+  t.match(wrongExamples(withoutWebhooks(describe([replying("/x", wrong)]))), [/a must be integer/]);
 });
 
 const VERBS =
@@ -320,7 +326,7 @@ for (const [name, routes] of [
 
     t.test("has examples that match their schemas", async (t) => {
       t.ok(examplesIn(document).length > 0);
-      t.same(wrongExamples(document), []);
+      t.same(wrongExamples(routes === sampleRoutes ? withoutWebhooks(document) : document), []);
     });
 
     t.test("contains only known error codes", async (t) => {
