@@ -8,7 +8,7 @@ export interface Media {
   /** The number it belongs to. */
   number: string;
   mimeType: string;
-  sha256: string;
+  readonly sha256: string;
   bytes: Buffer;
 }
 
@@ -33,8 +33,16 @@ export function storeMedia(
   context: SandboxContext,
   { number, mimeType, bytes }: Omit<Media, "id" | "sha256">,
 ): Media {
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  const media = { id: newNodeId(), number, mimeType, sha256, bytes };
+  const media = {
+    id: newNodeId(),
+    number,
+    mimeType,
+    bytes,
+    /** Computed on demand: most uploaded files are never described. */
+    get sha256() {
+      return createHash("sha256").update(bytes).digest("hex");
+    },
+  };
   evictOldest(context);
   const store = mediaStoreOf(context);
   store.byId.set(media.id, media);
