@@ -374,24 +374,23 @@ t.test("templates", async (t) => {
       for (let after: object = {}; ; ) {
         const { data, paging } = (await list({ ...filters, ...after, limit })).body;
         found.push(namesIn(data));
-        t.equal(paging.cursors.before, null);
-        t.equal(paging.has_more, paging.cursors.after !== null);
+        t.same([paging.cursors.before, paging.has_more], [null, paging.cursors.after !== null]);
         if (!paging.has_more) return found;
         if (found.length > names.length) throw new Error("the list has too many pages");
         after = { after: paging.cursors.after };
       }
     };
-    for (const [filters, expected] of [
-      [mine, inSpanish],
-      [{ ...mine, status: "REJECTED" }, inSpanish.filter(isRejected)],
-      [{ ...mine, status: "APPROVED" }, inSpanish.filter((name) => !isRejected(name))],
-      [{ ...mine, status: "PAUSED" }, []],
-      [{ language: "en_US", category: "MARKETING" }, ["instant_page_7"]],
-      [{ name: "instant_page_7" }, ["instant_page_7"]],
-      [{ name: "instant_page" }, []],
-      [{ name: "reject_page_3", status: "APPROVED" }, []],
+    for (const [filters, expected, limits] of [
+      [mine, inSpanish, [1, 2, 3, 100]],
+      [{ ...mine, status: "REJECTED" }, inSpanish.filter(isRejected), [2, 3]],
+      [{ ...mine, status: "APPROVED" }, inSpanish.filter((name) => !isRejected(name)), [2, 100]],
+      [{ ...mine, status: "PAUSED" }, [], [1]],
+      [{ language: "en_US", category: "MARKETING" }, ["instant_page_7"], [1]],
+      [{ name: "instant_page_7" }, ["instant_page_7"], [1]],
+      [{ name: "instant_page" }, [], [1]],
+      [{ name: "reject_page_3", status: "APPROVED" }, [], [1]],
     ] as const)
-      for (const limit of [1, 2, 3, 100]) {
+      for (const limit of limits) {
         const found = await readListPages(filters, limit);
         t.same(found.flat(), expected, `${JSON.stringify(filters)} by ${limit}`);
         t.ok(found.every((page, index) => page.length === limit || index === found.length - 1));
