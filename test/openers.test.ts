@@ -181,7 +181,7 @@ const gates = Object.fromEntries(table.map(({ gate = "" }) => [gate, async () =>
 const api = await startApi(t, { gates });
 const refused = await makeRefusedTenant(api);
 
-/** Without subtests: tap reads the output of each level of tests again, which would take a third of the time. */
+/** Without subtests: tap parses the output of each level of tests again. */
 for (const endpoint of protectedRoutes)
   t.test(titleOf(endpoint), async (t) => {
     const none = await callEndpoint(api, endpoint, {});
