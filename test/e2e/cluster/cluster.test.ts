@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { freePort } from "../../../src/local/server-process.ts";
+import type { Fields } from "../../../src/runtime/logging/log.ts";
 import { createApiCall, productRoutes } from "../../fixtures/http/api.ts";
 import { startProcess } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
@@ -44,6 +45,14 @@ t.test("the three processes", async (t) => {
   const call = createApiCall(`http://127.0.0.1:${port}`, productRoutes());
   const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
   const count = (event: string) => web.lines().filter((line) => line.event === event).length;
+
+  t.test("web and its forks have a watchdog", async () => {
+    await until("three watchdogs", () => {
+      const isWatched = ({ event, workers }: Fields) =>
+        event === "process.ready" && String(workers).startsWith("watchdog,");
+      return web.lines().filter(isWatched).length === 3;
+    });
+  });
 
   t.test("forks share a port and metrics", async (t) => {
     for (let count = 0; count < 20; count++) await call("GET", "/healthz");
