@@ -20,7 +20,7 @@ const MAX_IN_FLIGHT = 2 * (SLOTS + MAX_UNWRITTEN);
 /** A breaker opens after five failures in a row. */
 const REFUSED_MESSAGES = 5 * PAGES;
 /** Messages that flow between two faults. */
-const MESSAGES_PER_PHASE = 60;
+const MESSAGES_PER_PHASE = 20;
 
 t.test(
   "no event is lost, only those in flight are delivered twice, and all are counted, when dispatchers, Redis and the backend fail",
@@ -56,7 +56,7 @@ t.test(
       receiver.releaseAnswers();
     };
 
-    const traffic = startTraffic({ address, pages, perSecond: 50, messagesPerWebhook: 5 });
+    const traffic = startTraffic({ address, pages, perSecond: 20, messagesPerWebhook: 4 });
     const untilMore = (what: string, count: () => number) => {
       const before = count();
       return until(`more messages are ${what}`, () => count() >= before + MESSAGES_PER_PHASE);

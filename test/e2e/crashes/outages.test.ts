@@ -13,8 +13,7 @@ import { postgresProgram, redisProgram } from "../../fixtures/servers/programs.t
 import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
-const portOf = (url: string) => Number(new URL(url).port);
-
+/** chaos.test.ts stops Redis during traffic; here it is frozen. */
 t.test("web, Postgres and Redis can fail: the processes recover, and no webhook is lost", async (t) => {
   const folder = makeTempFolder(t);
   // Commits are synchronous, because the test checks which rows survive a crash of the server.
@@ -26,15 +25,8 @@ t.test("web, Postgres and Redis can fail: the processes recover, and no webhook 
       settings: ["synchronous_commit=on"],
       ...(port ? { port } : {}),
     });
-  const makeRedis = (port?: number) =>
-    startRedis({
-      program: redisProgram(),
-      folder: join(folder, "redis"),
-      durable: false,
-      ...(port ? { port } : {}),
-    });
   let postgres = await makePostgres();
-  let redis = await makeRedis();
+  const redis = await startRedis({ program: redisProgram(), folder: join(folder, "redis"), durable: false });
   t.teardown(() => Promise.all([postgres.stop(), redis.stop()]));
 
   const overrides = {
@@ -69,7 +61,7 @@ t.test("web, Postgres and Redis can fail: the processes recover, and no webhook 
     const traffic = startTraffic({
       address: web.address,
       pages,
-      perSecond: 20,
+      perSecond: 10,
       messagesPerWebhook: 2,
       name,
     });
@@ -99,13 +91,6 @@ t.test("web, Postgres and Redis can fail: the processes recover, and no webhook 
     web = await startWeb(t, settings);
   });
 
-  await withTraffic("redis", async () => {
-    await redis.stop();
-    await untilReadiness("200 degraded");
-    redis = await makeRedis(portOf(redis.url));
-    await untilReadiness("200 ready");
-  });
-
   await withTraffic("postgres", async () => {
     await holdWebhooks();
     process.kill(postgres.pid, "SIGQUIT");
@@ -113,7 +98,7 @@ t.test("web, Postgres and Redis can fail: the processes recover, and no webhook 
     await untilReadiness("503 unavailable");
     await dispatchers[0].waitForLine("heartbeat.failed");
     t.equal((await web.call("GET", "/healthz")).status, 200, "the process is alive");
-    postgres = await makePostgres(portOf(postgres.url));
+    postgres = await makePostgres(Number(new URL(postgres.url).port));
     await untilReadiness("200 ready");
   });
 
@@ -153,7 +138,7 @@ t.test("web, Postgres and Redis can fail: the processes recover, and no webhook 
   const traffic = startTraffic({
     address: web.address,
     pages,
-    perSecond: 20,
+    perSecond: 10,
     messagesPerWebhook: 2,
     name: "stopped",
   });
