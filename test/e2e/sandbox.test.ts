@@ -1,6 +1,7 @@
 import t from "tap";
 import { freePort } from "../../src/local/server-process.ts";
 import { startProcess } from "../fixtures/processes/processes.ts";
+import { startSandbox } from "../fixtures/sandbox/sandbox.ts";
 
 for (const runtime of ["node", "deno"] as const)
   t.test(`the sandbox runs under ${runtime} with only its ports, and stops cleanly`, async (t) => {
@@ -46,11 +47,9 @@ t.test("the sandbox does not start in production", async (t) => {
 });
 
 t.test("the sandbox logs that its port is in use", async (t) => {
-  const mediaPort = async () => ({ SANDBOX_MEDIA_PORT: String(await freePort()) });
-  const SANDBOX_PORT = String(await freePort());
-  const first = startProcess(t, "sandbox", { SANDBOX_PORT, ...(await mediaPort()) });
-  await first.waitForLine("process.ready");
-  const second = startProcess(t, "sandbox", { SANDBOX_PORT, ...(await mediaPort()) });
+  const { SANDBOX_PORT } = (await startSandbox(t)).serviceSettings;
+  const SANDBOX_MEDIA_PORT = String(await freePort());
+  const second = startProcess(t, "sandbox", { SANDBOX_PORT, SANDBOX_MEDIA_PORT });
   t.match(await second.waitForLine("process.failed"), { worker: "sandbox", err_code: "EADDRINUSE" });
   t.equal(await second.ended(), 1);
 });
