@@ -4,6 +4,7 @@ import t from "tap";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
+import { until } from "../../fixtures/until.ts";
 
 const PRELOAD = pathToFileURL(join(packageRoot(), "dist/test/fixtures/processes/block-on-word.js"));
 
@@ -18,7 +19,8 @@ t.test("a web process whose event loop is blocked names its request and is kille
 
   t.equal(await web.ended(), "SIGKILL");
   t.equal(await login, undefined, "its connection is closed");
-  t.match(JSON.parse(web.stderr()), {
+  const text = await until("the line has arrived", () => web.stderr().match(/^\{.*\}$/m)?.[0]);
+  t.match(JSON.parse(text), {
     level: "error",
     process: "web",
     event: "process.blocked",
