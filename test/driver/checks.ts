@@ -17,6 +17,7 @@ export async function runChecks(): Promise<Outcome[]> {
     await check("OpenAPI document", packageCommand("redocly"), ["lint", writeOpenapiDocument()]),
     await check("types of the API", process.execPath, ["api-types.js"]),
     await check("types of the examples", process.execPath, [TYPE_CHECKER, "-p", "examples"]),
+    await check("types of a strict client", process.execPath, [TYPE_CHECKER, "-p", "test/http/openapi"]),
     await check("regular expressions", process.execPath, ["regular-expressions.js"]),
   ];
 }
