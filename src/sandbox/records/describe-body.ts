@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { fromJson } from "../wire/json.ts";
-import { readForm } from "../wire/read-params.ts";
+import { type Form, readForm } from "../wire/read-params.ts";
 
 /** Makes a body readable: parses JSON and forms, keeps other text, reduces binary data to its size. */
 export async function describeBody(contentType: string, body: Buffer): Promise<unknown> {
@@ -10,7 +10,7 @@ export async function describeBody(contentType: string, body: Buffer): Promise<u
   return /json/i.test(contentType) ? asJson(body) : asText(body);
 }
 
-const describeForm = (form: FormData): unknown =>
+const describeForm = (form: Form): unknown =>
   Object.fromEntries(
     [...form].map(([name, part]) => [
       name,

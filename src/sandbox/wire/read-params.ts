@@ -3,6 +3,9 @@ import { GraphError, invalidParameter } from "./graph-error.ts";
 import { fromJson } from "./json.ts";
 import { Params, type Upload } from "./params.ts";
 
+/** Names with their texts and files. */
+export type Form = Iterable<[string, string | File]>;
+
 const MAX_BODY_BYTES = 110 * 1024 * 1024; // a 100 MB document and its multipart envelope
 
 /** Reads the body. Throws when it is too large and leaves the rest unread, so that the error is answered. */
@@ -54,7 +57,10 @@ function parseJsonObject(body: Buffer): Record<string, unknown> {
   throw invalidParameter("The body is not a JSON object");
 }
 
-export async function readForm(contentType: string, body: Buffer): Promise<FormData> {
+export async function readForm(contentType: string, body: Buffer): Promise<Form> {
+  // Most bodies are such forms, and a Response takes twenty times as long to read one.
+  if (/^application\/x-www-form-urlencoded *(;|$)/i.test(contentType))
+    return new URLSearchParams(body.toString("utf8"));
   try {
     return await new Response(new Uint8Array(body), { headers: { "content-type": contentType } }).formData();
   } catch {
