@@ -3,12 +3,15 @@ import { invalidParameter } from "../wire/graph-error.ts";
 
 const OFFSET = /GMT(?:([+-])(\d\d):(\d\d))?/;
 
+/** By zone, because creating a format takes longer than a hundred uses of it. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
 /** Returns the zone's offset from UTC at that instant, in minutes. */
 function offsetAt(zone: string, instant: Date): number {
-  const parts = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" }).format(
-    instant,
-  );
-  const [, sign = "+", hours = "0", minutes = "0"] = OFFSET.exec(parts) ?? [];
+  const format =
+    formats.get(zone) ?? new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" });
+  formats.set(zone, format);
+  const [, sign = "+", hours = "0", minutes = "0"] = OFFSET.exec(format.format(instant)) ?? [];
   return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
 }
 
