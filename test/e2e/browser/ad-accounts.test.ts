@@ -5,7 +5,7 @@ import t from "tap";
 import { freePort } from "../../../src/local/server-process.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { startApi } from "../../fixtures/http/api.ts";
-import { openBrowser } from "../../fixtures/http/browser.ts";
+import { chooseAssets, openBrowser } from "../../fixtures/http/browser.ts";
 import { createFaultControls } from "../../fixtures/platforms/platforms.ts";
 import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
 import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
@@ -16,7 +16,7 @@ import { testSettings } from "../../fixtures/processes/settings.ts";
 import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
-const [WHOLESALE, TEA] = ["1600000000000102", "1600000000000103"];
+const [WHOLESALE, TEA] = ["1600000000000102", "1600000000000103"] as const;
 
 interface Account {
   id: string;
@@ -62,12 +62,7 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
     });
     return JSON.parse(stdout);
   }
-  const chooseTwo = async (page: Page) => {
-    for (const checkbox of await page.locator("[data-asset]").all())
-      await checkbox.setChecked(
-        [WHOLESALE, TEA].includes((await checkbox.getAttribute("data-asset")) as string),
-      );
-  };
+  const chooseTwo = (page: Page) => chooseAssets(page, [WHOLESALE, TEA]);
   const list = async (): Promise<Account[]> => (await callApi("GET", "/api/marketing/ad-accounts")).body.data;
   const notifiedAccountIds = async (type: string) =>
     ((await callSandbox(`${sandbox.origin}/_sandbox/inbox`)).body.data as RecordedRequest[]).flatMap(

@@ -74,10 +74,10 @@ async function useCredential(page: Page, credential: string): Promise<void> {
   await page.getByRole("button", { name: "Use for all requests" }).click();
 }
 
-/** Searches and opens the first match by keyboard. */
+/** Searches and opens the first match by keyboard; the text is one input, because each one filters the menu. */
 async function openByKeyboard(page: Page, text: string): Promise<void> {
   await page.locator("body").press("/");
-  await page.keyboard.type(text);
+  await page.keyboard.insertText(text);
   await page.keyboard.press("Enter");
 }
 
@@ -123,13 +123,6 @@ t.test("the API reference in a real browser", async (t) => {
     await send.locator(".live-responses-table .response-col_status", { hasText: "202" }).waitFor();
   });
 
-  t.test("the example of a DELETE does not contain an id of the caller", async (t) => {
-    await openByKeyboard(page, "delete channels/");
-    const value = await openBlock(page, "/api/channels/{channel_id}").locator("input").first().inputValue();
-    t.match(value, /^ch_/);
-    t.not(value, channelId);
-  });
-
   t.test("operations and event types are found and opened by keyboard", async (t) => {
     await openByKeyboard(page, "sample.event");
     const event = openBlock(page, "sample.event");
@@ -155,6 +148,13 @@ t.test("the API reference in a real browser", async (t) => {
       await until("Swagger UI has the scheme", async () => (await isDark()) === (colorScheme === "dark"));
       t.same(await accessibilityFindings(page, rules), [], `${viewport.width} px, ${colorScheme}`);
     }
+  });
+
+  t.test("the example of a DELETE does not contain an id of the caller", async (t) => {
+    await openByKeyboard(page, "delete channels/");
+    const value = await openBlock(page, "/api/channels/{channel_id}").locator("input").first().inputValue();
+    t.match(value, /^ch_/);
+    t.not(value, channelId);
   });
 
   t.test("the key is used again after a reload, and Forget removes it", async (t) => {

@@ -8,23 +8,28 @@ import {
   startSignupSite,
   untilShown,
 } from "../../fixtures/embed/signup-site.ts";
-import { PHONE_NUMBER_ID } from "../../fixtures/sandbox/assets.ts";
 import { callSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 /**
- * A call whose fault lets one server step fail, and a part of the text that explains it: the first step, a later one and
- * one of our own. test/resources/embed/step-failures.test.ts lets each step fail; the compiler asks for each text.
+ * A call whose fault lets one server step fail, and a part of the text that explains it: a step of the platform and one
+ * of our own. test/resources/embed/step-failures.test.ts lets each step fail; the compiler asks for each text.
  */
 const STEP_FAULTS: { step: string; path?: string; text: string }[] = [
   { step: "exchange", path: "/oauth/access_token", text: "could not be confirmed" },
-  { step: "register", path: `/${PHONE_NUMBER_ID}/register`, text: "did not accept the phone number" },
   { step: "store", text: "went wrong on our side" },
 ];
 
 /** Lets Postgres refuse every new channel. */
 const REFUSE_CHANNELS = "alter table channels add constraint refused check (false) not valid";
 const ACCEPT_CHANNELS = "alter table channels drop constraint refused";
+
+const EXPIRED = "This link has expired";
+
+const LINK_ENDS = [
+  { change: "expires_at = now()", text: EXPIRED },
+  { change: "status = 'revoked', revoked_at = now()", text: "This link is no longer valid" },
+];
 
 const headingOf = ({ frame }: HostPage) => frame.locator("h1");
 
@@ -34,7 +39,7 @@ const comeBackOnline = ({ page }: HostPage) =>
 
 t.test("a signup that does not succeed", async (t) => {
   const site = await startSignupSite(t);
-  const { api, sandbox, createSession, readSession, openHost, arm } = site;
+  const { api, sandbox, page, createSession, readSession, openHost, arm } = site;
 
   t.test("a customer tries again after failed steps and closed, declined and blocked windows", async (t) => {
     const session = await createSession({ platforms: ["chatapp", "socialapp"] });
@@ -94,32 +99,6 @@ t.test("a signup that does not succeed", async (t) => {
     );
   });
 
-  t.test("a link that ends while the page is open, and one that has ended before", async (t) => {
-    const [expiring, revoked] = [await createSession(), await createSession({ platforms: ["photoapp"] })];
-    const [first, second] = [await openHost(expiring), await openHost(revoked)];
-    for (const signup of [first, second]) await signup.waitForMessage("loaded");
-    await checkAccessibility(t, first.page, "one platform");
-    await api.db.query("update embed_sessions set expires_at = now() where id = $1", [expiring.id]);
-    await api.db.query("update embed_sessions set status = 'revoked', revoked_at = now() where id = $1", [
-      revoked.id,
-    ]);
-    for (const signup of [first, second]) await comeBackOnline(signup);
-    await untilShown(headingOf(first), "This link has expired");
-    await untilShown(headingOf(second), "This link is no longer valid");
-    await checkAccessibility(t, first.page, "expired");
-    for (const [signup, text] of [
-      [first, "This link has expired"],
-      [second, "This link is no longer valid"],
-    ] as const) {
-      await signup.page.reload();
-      await untilShown(headingOf(signup), text);
-      t.equal(await signup.frame.locator("button").count(), 0);
-    }
-    const unknown = await site.openPage();
-    t.equal((await unknown.goto(`${api.config.PUBLIC_URL}/embed/${"x".repeat(43)}`))?.status(), 404);
-    t.match(await unknown.locator("h1").textContent(), "This link does not work");
-  });
-
   t.test("a page without a connection says so and continues when it is back", async () => {
     const signup = await openHost(await createSession());
     await signup.waitForMessage("loaded");
@@ -132,10 +111,27 @@ t.test("a signup that does not succeed", async (t) => {
     const popup = await openDialog(signup);
     await popup.locator("[data-action=grant]").waitFor();
     await untilShown(headingOf(signup), "Continue in the new window");
+    await popup.close();
+  });
+
+  t.test("a link that ends while the page is open, and one that has ended before", async (t) => {
+    for (const { change, text } of LINK_ENDS) {
+      const session = await createSession({ platforms: ["photoapp"] });
+      const signup = await openHost(session);
+      await signup.waitForMessage("loaded");
+      await api.db.query(`update embed_sessions set ${change} where id = $1`, [session.id]);
+      await comeBackOnline(signup);
+      await untilShown(headingOf(signup), text);
+      if (text === EXPIRED) await checkAccessibility(t, signup.page, "expired");
+      await signup.page.reload();
+      await untilShown(headingOf(signup), text);
+      t.equal(await signup.frame.locator("button").count(), 0);
+    }
+    t.equal((await page.goto(`${api.config.PUBLIC_URL}/embed/${"x".repeat(43)}`))?.status(), 404);
+    t.match(await page.locator("h1").textContent(), "This link does not work");
   });
 
   t.test("the window of a forged or used answer says that it is out of date", async (t) => {
-    const page = await site.openPage();
     await page.goto(`${api.config.PUBLIC_URL}/embed/callback?state=forged&code=forged-code`);
     await untilShown(page.locator("h1"), "This window is out of date");
     t.equal(new URL(page.url()).search, "", "the code has left the address");

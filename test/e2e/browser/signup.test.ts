@@ -31,7 +31,7 @@ t.test("a customer connects channels on an embedded page", async (t) => {
   const { api, host, createSession, readSession, openHost } = site;
 
   t.test("one click in the sandbox's demo connects a phone number and tells the host", async (t) => {
-    const signup = await openHostPage(await site.openPage(), `${site.sandbox.origin}/_sandbox/signup`);
+    const signup = await openHostPage(site.page, `${site.sandbox.origin}/_sandbox/signup`);
     const { data: loaded } = await signup.waitForMessage("loaded");
     const { id } = (await api.db.query<{ id: string }>("select id from embed_sessions"))[0] as { id: string };
     t.match(loaded, { source: "svc-embed", version: 1, session_id: id, external_ref: "sandbox-demo" });
@@ -80,7 +80,7 @@ t.test("a customer connects channels on an embedded page", async (t) => {
     async (t) => {
       const connectPage = async () => {
         const session = await createSession({ platforms: ["socialapp"], external_ref: "shop-7" });
-        const signup = await openHost(session, { locale: "pt-BR" });
+        const signup = await openHost(session, await site.openPage({ locale: "pt-BR" }));
         await signup.page.context().route(/\/dialog\/signup\?/, async (route) => {
           const response = await route.fetch();
           const headers = { ...response.headers(), "cross-origin-opener-policy": "same-origin" };
@@ -97,10 +97,11 @@ t.test("a customer connects channels on an embedded page", async (t) => {
         const { status, result } = await readSession(session.id);
         t.equal(status, "completed");
         t.match(result.channel, { platform: "socialapp", page_id: PAGE_ID });
+        await signup.page.context().close();
       };
       const connectPhotoAccount = async () => {
         const session = await createSession({ platforms: ["photoapp", "socialapp"] });
-        const signup = await openHost(session, { locale: "es-MX" });
+        const signup = await openHost(session, await site.openPage({ locale: "es-MX" }));
         await grantAccess(await openDialog(signup), [PAGE_ID, TEA_PAGE_ID]);
         await signup.frame.locator(`[data-asset="${TEA_PHOTO_ID}"]`).check();
         t.match(await signup.frame.locator("h1").textContent(), "¿Qué cuenta de fotos quieres conectar?");
@@ -108,6 +109,7 @@ t.test("a customer connects channels on an embedded page", async (t) => {
         await signup.waitForMessage("completed");
         const { channel } = (await readSession(session.id)).result;
         t.match(channel, { platform: "photoapp", photoapp_user_id: TEA_PHOTO_ID, page_id: TEA_PAGE_ID });
+        await signup.page.context().close();
       };
       await Promise.all([connectPage(), connectPhotoAccount()]);
     },
@@ -118,6 +120,7 @@ t.test("a customer connects channels on an embedded page", async (t) => {
     const signup = await openHost(session);
     const { page, frame } = signup;
     await signup.waitForMessage("loaded");
+    await checkAccessibility(t, page, "one platform");
     await page.keyboard.press("Tab");
     const [popup] = await Promise.all([page.waitForEvent("popup"), page.keyboard.press("Enter")]);
     await grantAccess(popup, [OTHER_WABA_ID]);
