@@ -22,6 +22,9 @@ export async function runChecks(): Promise<Outcome[]> {
   ];
 }
 
+/** The compiler, a Go program, takes a third less processor time when it collects garbage less often (0.9 GB of memory). */
+const RARE_COLLECTIONS = { GOGC: "400" };
+
 const DOCUMENT = "dist/openapi.json";
 /** Not node_modules/.bin/tsc, which may be the older TypeScript of a development package. */
 const TYPE_CHECKER = "node_modules/typescript/bin/tsc";
@@ -31,7 +34,7 @@ const packageCommand = (name: string) => join(packageRoot(), "node_modules/.bin"
 async function check(name: string, command: string, args: readonly string[]): Promise<Outcome> {
   if (!mayStart()) return { name, ms: 0, passed: 0, failures: [name] };
   const startedAt = Date.now();
-  const env = testEnvironment({ REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" });
+  const env = testEnvironment({ REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", ...RARE_COLLECTIONS });
   const child = startChild(command, args, { env });
   lowerPriority(child);
   const output: string[] = [];
