@@ -176,46 +176,48 @@ async function makeRefusedTenant(api: Api): Promise<Tenant> {
 const table = productRoutes();
 const protectedRoutes = table.filter(({ scope }) => scope !== "public");
 
-// Gates run after these checks and have their own tests, so they are open here.
-const gates = Object.fromEntries(table.map(({ gate = "" }) => [gate, async () => {}]));
-const api = await startApi(t, { gates });
-const refused = await makeRefusedTenant(api);
+t.test("every endpoint", async (t) => {
+  // Gates run after these checks and have their own tests, so they are open here.
+  const gates = Object.fromEntries(table.map(({ gate = "" }) => [gate, async () => {}]));
+  const api = await startApi(t, { gates });
+  const refused = await makeRefusedTenant(api);
 
-/** Without subtests: tap parses the output of each level of tests again. */
-for (const endpoint of protectedRoutes)
-  t.test(titleOf(endpoint), async (t) => {
-    const none = await callEndpoint(api, endpoint, {});
-    t.same(errorOf(none), [401, "unauthorized"], "a credential is required");
-    t.match(none.headers.get("www-authenticate"), /Bearer .*ApiKey /);
-    const [key, person] = [await refused.createKey(...SCOPES), await refused.createUser("owner")];
-    const both = await callEndpoint(api, endpoint, { ...key.headers, ...person.headers });
-    t.same(errorOf(both), [400, "ambiguous_credentials"], "two credentials are refused");
+  // Without further levels of subtests: tap parses the output of each level again.
+  for (const endpoint of protectedRoutes)
+    t.test(titleOf(endpoint), async (t) => {
+      const none = await callEndpoint(api, endpoint, {});
+      t.same(errorOf(none), [401, "unauthorized"], "a credential is required");
+      t.match(none.headers.get("www-authenticate"), /Bearer .*ApiKey /);
+      const [key, person] = [await refused.createKey(...SCOPES), await refused.createUser("owner")];
+      const both = await callEndpoint(api, endpoint, { ...key.headers, ...person.headers });
+      t.same(errorOf(both), [400, "ambiguous_credentials"], "two credentials are refused");
 
-    if (endpoint.consoleOnly) {
-      const byKey = await callEndpoint(api, endpoint, key.headers);
-      t.same(errorOf(byKey), [403, "console_only"], "an API key is refused");
-    }
-    for (const headers of await headersWithoutScope(endpoint, refused)) {
-      const reply = await callEndpoint(api, endpoint, headers);
-      const found = [...errorOf(reply), reply.body.required_scope];
-      t.same(found, [403, "insufficient_scope", acceptedScopes(endpoint)[0]]);
-    }
-    for (const headers of await headersWithoutRole(endpoint, refused)) {
-      const reply = await callEndpoint(api, endpoint, headers);
-      t.same(errorOf(reply), [403, "role_insufficient"]);
-    }
+      if (endpoint.consoleOnly) {
+        const byKey = await callEndpoint(api, endpoint, key.headers);
+        t.same(errorOf(byKey), [403, "console_only"], "an API key is refused");
+      }
+      for (const headers of await headersWithoutScope(endpoint, refused)) {
+        const reply = await callEndpoint(api, endpoint, headers);
+        const found = [...errorOf(reply), reply.body.required_scope];
+        t.same(found, [403, "insufficient_scope", acceptedScopes(endpoint)[0]]);
+      }
+      for (const headers of await headersWithoutRole(endpoint, refused)) {
+        const reply = await callEndpoint(api, endpoint, headers);
+        t.same(errorOf(reply), [403, "role_insufficient"]);
+      }
 
-    if (!endpoint.params || SHARED_PATHS.includes(objectPathOf(endpoint))) return;
-    const { params, headers } = await makeObject(endpoint, await makeTenant(api), api);
-    const others = await admittedHeaders(endpoint, refused);
-    const otherReply = await callEndpoint(api, endpoint, others, params);
-    t.equal(otherReply.status, 404, "another client does not find the object");
-    const ownReply = await callEndpoint(api, endpoint, headers, params);
-    t.ok(
-      ownReply.status !== 404 && ownReply.status < 500,
-      `the object's own client gets status ${ownReply.status}`,
-    );
-  });
+      if (!endpoint.params || SHARED_PATHS.includes(objectPathOf(endpoint))) return;
+      const { params, headers } = await makeObject(endpoint, await makeTenant(api), api);
+      const others = await admittedHeaders(endpoint, refused);
+      const otherReply = await callEndpoint(api, endpoint, others, params);
+      t.equal(otherReply.status, 404, "another client does not find the object");
+      const ownReply = await callEndpoint(api, endpoint, headers, params);
+      t.ok(
+        ownReply.status !== 404 && ownReply.status < 500,
+        `the object's own client gets status ${ownReply.status}`,
+      );
+    });
+});
 
 t.test("only the listed endpoints under /api are public", async (t) => {
   // Views and their assets are undocumented and therefore skipped.
