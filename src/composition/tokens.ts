@@ -5,6 +5,7 @@ import type { Resolver } from "../delivery/resolver.ts";
 import type { Gate } from "../http/admission.ts";
 import type { CredentialScheme } from "../http/caller.ts";
 import type { CredentialCaches } from "../http/credentials/caches.ts";
+import type { BodyMemory } from "../http/request/body-memory.ts";
 import type { Route } from "../http/route.ts";
 import type { HttpServer } from "../http/server.ts";
 import type { Platforms } from "../platforms/platforms.ts";
@@ -53,6 +54,8 @@ export const PARTITIONS = token<number>("partitions");
 export const EVENT_NOTIFIER = token<QueueNotifier & Worker>("event notifier");
 /** Writes stream entries for accepted messages. */
 export const MESSAGE_NOTIFIER = token<QueueNotifier<SendRef> & Worker>("message notifier");
+/** The memory for request bodies. */
+export const BODY_MEMORY = token<BodyMemory>("body memory");
 export const IMAGE_THREADS = token<ImageThreads>("image threads");
 export const PLATFORMS = token<Platforms>("platforms");
 export const EVENT_POSTER = token<EventPoster>("event poster");

@@ -1,4 +1,5 @@
 import { MINUTE, SECOND } from "../runtime/durations.ts";
+import { StacklessError } from "../runtime/stackless-error.ts";
 
 /** Every error of the API with its HTTP status. A code is part of the contract: it is never renamed or reused. */
 export const ERROR_STATUS = {
@@ -75,7 +76,7 @@ interface ApiErrorOptions {
 }
 
 /** An error response. Only http and resources create it; the pipeline turns it into a reply. */
-export class ApiError extends Error {
+export class ApiError extends StacklessError {
   readonly code: ErrorCode;
   readonly status: number;
   readonly details: ErrorDetail[] | undefined;
@@ -94,6 +95,9 @@ export class ApiError extends Error {
     this.view = options.view;
   }
 }
+
+/** Options of an error after which the rest of a body must not be read as the next request. */
+export const CLOSE_CONNECTION: ApiErrorOptions = { headers: { Connection: "close" } };
 
 /** 400 for invalid input. The first problem provides the message, and the code if it has one. */
 export function invalidFields(problems: readonly (ErrorDetail & { code?: string })[]): ApiError {

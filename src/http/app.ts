@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
-import { ApiError } from "./api-error.ts";
+import { ApiError, CLOSE_CONNECTION } from "./api-error.ts";
 import { createPipeline, type Pipeline, type PipelineParts } from "./pipeline.ts";
 import { respond } from "./respond.ts";
 import { literalFirst, type Route } from "./route.ts";
@@ -68,7 +68,7 @@ function createListener(routes: readonly Route[], parts: PipelineParts): Request
         request,
         response,
         parts,
-        new ApiError("validation_failed", hostProblem, { headers: { Connection: "close" } }),
+        new ApiError("validation_failed", hostProblem, CLOSE_CONNECTION),
       );
     // An exact match skips the Express router, whose search costs more under load than most handlers.
     const exactMatch = table.get(pathOf(request.url as string));

@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { MINUTE } from "../runtime/durations.ts";
 import type { Log } from "../runtime/logging/log.ts";
+import { createShares } from "../runtime/shares.ts";
 
 interface ConnectionLimit {
   /** 0 for no limit. */
@@ -15,7 +16,12 @@ const LOG_INTERVAL_MS = 1 * MINUTE;
 /** Closes new connections of an address that has too many, so that one machine cannot use up the process's sockets. */
 export function limitConnections(server: Server, { maxPerAddress, log }: ConnectionLimit): void {
   if (maxPerAddress === 0) return;
-  const openByAddress = new Map<string, number>();
+  const connections = createShares({
+    capacity: Number.POSITIVE_INFINITY,
+    share: maxPerAddress,
+    maxWaitingPerKey: 0,
+    maxWaitMs: 0,
+  });
   let refused = 0;
   let loggedAt = Number.NEGATIVE_INFINITY;
 
@@ -31,13 +37,8 @@ export function limitConnections(server: Server, { maxPerAddress, log }: Connect
   server.on("connection", (socket: Socket) => {
     const { remoteAddress: address } = socket;
     if (address === undefined) return; // already closed
-    const open = openByAddress.get(address) ?? 0;
-    if (open >= maxPerAddress) return refuse(socket, address);
-    openByAddress.set(address, open + 1);
-    socket.once("close", () => {
-      const left = (openByAddress.get(address) as number) - 1;
-      if (left > 0) openByAddress.set(address, left);
-      else openByAddress.delete(address);
-    });
+    const connection = connections.tryTake(address, 1);
+    if (connection) socket.once("close", connection.release);
+    else refuse(socket, address);
   });
 }

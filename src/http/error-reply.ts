@@ -1,11 +1,12 @@
 import { PlatformFailure } from "../platforms/errors/failure.ts";
+import { ShareRefused } from "../runtime/shares.ts";
 import { SCOPES } from "../schema/enumerations.ts";
 import { platformError } from "../schema/platform-error.ts";
 import { POSTGRES_STATES, READINESS_STATUSES, REDIS_STATES } from "../schema/readiness.ts";
 import { object, oneOf, Type } from "../schema/types.ts";
 import { DatabaseUnavailable, isDeletedClient, isMissingTable } from "../store/database/faults.ts";
 import { ClientsBeingDeleted } from "../store/tenants/client-locks.ts";
-import { ApiError, databaseUnusable, ERROR_CODES, outcomeUnknown } from "./api-error.ts";
+import { ApiError, databaseUnusable, ERROR_CODES, outcomeUnknown, overloaded } from "./api-error.ts";
 import type { OpenExchange } from "./exchange.ts";
 import { platformApiError } from "./platform-errors.ts";
 import { type ErrorFormat, errorView, prefersHtml } from "./views/error-view.ts";
@@ -87,6 +88,7 @@ export const errorBody = Type.Object(
 export function toApiError(thrown: unknown, { isRepeatable }: { isRepeatable: boolean }): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof PlatformFailure) return platformApiError(thrown);
+  if (thrown instanceof ShareRefused) return overloaded();
   const cause = thrown;
   if (thrown instanceof DatabaseUnavailable && thrown.mayHaveWritten && !isRepeatable)
     return outcomeUnknown(cause);

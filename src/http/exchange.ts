@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { newId } from "../runtime/ids.ts";
 import { API_VERSION } from "../schema/version.ts";
+import type { BodyOwner } from "./request/body.ts";
 import type { Exchange } from "./route.ts";
 
 export interface OpenExchange extends Exchange {
@@ -8,6 +9,8 @@ export interface OpenExchange extends Exchange {
   clientId: string | undefined;
   /** Ids of the work, for the log. */
   logIds: Record<string, string> | undefined;
+  /** In whose memory the answer counts while it waits to be sent; set after authentication. */
+  memory: BodyOwner | undefined;
   /** Response headers, written in one call: setting each on the response is slower. */
   headers: Record<string, string | number>;
 }
@@ -45,6 +48,7 @@ export function openExchange(
     requestId,
     clientId: undefined,
     logIds: undefined,
+    memory: undefined,
     headers,
     address: callerAddress(request, trustedProxies),
     header: (name) => joinHeader(request.headers[name.toLowerCase()]),

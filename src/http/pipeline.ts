@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { stringifyJson } from "../runtime/json/json.ts";
+import { networkOf } from "../runtime/network-of.ts";
 import type { UnitOfWork } from "../runtime/watchdog/work-tracker.ts";
 import type { Validator } from "../schema/validate.ts";
 import type { Signer } from "../security/derived-keys.ts";
 import { type AdmissionRules, admit } from "./admission.ts";
+import { ApiError } from "./api-error.ts";
 import { bindCursors } from "./cursors.ts";
 import { JSON_TYPE } from "./error-reply.ts";
 import type { OpenExchange } from "./exchange.ts";
@@ -11,16 +13,14 @@ import { type HandlerContext, type Idempotency, readIdempotencyKey } from "./ide
 import { ReplayedReply } from "./operation.ts";
 import { CsvReply, prefersCsv } from "./reply/csv-reply.ts";
 import type { OutgoingFile } from "./reply/media-reply.ts";
-import { BODY_TIMEOUTS_MS, type BodyTimeouts, type IncomingBody, incomingBody } from "./request/body.ts";
-import { bodyLimitOf } from "./request/body-limits.ts";
+import { type IncomingBody, incomingBody } from "./request/body.ts";
+import { bodyLimitOf, bodyPartOf } from "./request/body-limits.ts";
 import type { BodyMemory } from "./request/body-memory.ts";
-import type { BodyPace } from "./request/body-pace.ts";
 import { setEtag } from "./request/etag.ts";
 import { createInputReader } from "./request/input.ts";
 import { type Recorder, respond } from "./respond.ts";
 import {
   isMediaReply,
-  isRawBody,
   isRepeatable,
   isStreamBody,
   isStreamReply,
@@ -37,8 +37,6 @@ export interface PipelineParts
   cursorSigner: Signer;
   idempotency: Idempotency;
   bodyMemory: BodyMemory;
-  bodyPace: BodyPace;
-  bodyTimeouts?: BodyTimeouts;
   /** Called with the work of each request when it starts. */
   onRequestStarted(work: Promise<unknown>): void;
 }
@@ -51,6 +49,7 @@ export interface Target {
 
 interface IncomingRequest {
   request: IncomingMessage;
+  response: ServerResponse;
   incoming: IncomingBody;
   target: Target;
   unit: UnitOfWork;
@@ -61,28 +60,26 @@ export type Pipeline = (request: IncomingMessage, response: ServerResponse, targ
 /** Handles the requests of a route; the checks run in the order that the API contract fixes. */
 export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   const input = createInputReader(route, parts.validator);
-  const bodyRules = {
-    limit: bodyLimitOf(route),
-    isPublic: route.scope === "public",
-    memory: parts.bodyMemory,
-    pace: isRawBody(route.body) && route.body.isPaced ? parts.bodyPace : undefined,
-    timeouts: parts.bodyTimeouts ?? BODY_TIMEOUTS_MS,
-  };
+  const [bodyLimit, bodyPart] = [bodyLimitOf(route), bodyPartOf(route)];
 
   async function answer(
-    { request, incoming, target, unit }: IncomingRequest,
+    { request, response, incoming, target, unit }: IncomingRequest,
     exchange: OpenExchange,
   ): Promise<unknown> {
+    const { requestId, address, header, callerGone, setHeader, addLogIds } = exchange;
     const caller = await admit(route, request.headers, exchange, parts);
-    const hasBody = request.method !== "GET" && request.method !== "HEAD";
+    route.checkHead?.(exchange);
     const read = isStreamBody(route.body) ? incoming.stream : incoming.read;
-    const content = hasBody ? await read() : Buffer.alloc(0);
-    const key = route.idempotent && readIdempotencyKey(request.headers);
+    const key = caller?.clientId ?? networkOf(address);
+    const owner = { key, part: parts.bodyMemory.partOf(bodyPart, key), callerGone };
+    if (caller) exchange.memory = owner;
+    const content = await read(owner);
+    const operationKey = route.idempotent && readIdempotencyKey(request.headers);
     unit.resume();
     const [params, query] = [input.params(target.params), input.query(target.search)];
-    const body = await input.body(content, request.headers["content-type"]);
+    const body = await input.body(content, request.headers["content-type"], key);
+    if (response.destroyed) throw disconnected();
     unit.resume();
-    const { requestId, address, header, callerGone, setHeader, addLogIds } = exchange;
     // Built as one object literal: spreading the parts is measurably slower under load.
     const context = {
       requestId,
@@ -101,8 +98,8 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
       operation: undefined,
       wantsCsv: route.csv !== undefined && prefersCsv(header("accept")),
     } as HandlerContext;
-    const isKeyed = key !== undefined && !route.ignoresKey?.(query);
-    return isKeyed ? parts.idempotency(route, context, key) : route.handle(context);
+    const isKeyed = operationKey !== undefined && !route.ignoresKey?.(query);
+    return isKeyed ? parts.idempotency(route, context, operationKey) : route.handle(context);
   }
 
   const recorder = {
@@ -115,9 +112,9 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   return (request, response, target) =>
     respond(request, response, recorder, async (exchange, unit) => {
       if (route.headers) Object.assign(exchange.headers, route.headers);
-      const incoming = incomingBody(request, bodyRules);
+      const incoming = incomingBody(request, { limit: bodyLimit, memory: parts.bodyMemory });
       if (route.csv) exchange.setHeader("Vary", "Accept");
-      const work = answer({ request, incoming, target, unit }, exchange).finally(incoming.release);
+      const work = answer({ request, response, incoming, target, unit }, exchange).finally(incoming.release);
       parts.onRequestStarted(work);
       const value = await work.catch(async (refusal) => {
         await incoming.discard(); // 413 has priority over every other error, also for a chunked body
@@ -138,6 +135,9 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
       return { status, type: JSON_TYPE, body };
     });
 }
+
+/** Nobody reads it: the work of a caller that has gone is not begun. */
+const disconnected = () => new ApiError("validation_failed", "The caller disconnected");
 
 /** Logs the field of the reply, or of the first reply that is returned again. */
 function addReplyId(exchange: OpenExchange, field: string, value: unknown): void {

@@ -9,6 +9,7 @@ import { errorReply, toApiError } from "./error-reply.ts";
 import { type ExchangeOptions, type OpenExchange, openExchange } from "./exchange.ts";
 import type { OutgoingFile } from "./reply/media-reply.ts";
 import { type OutgoingReply, streamFile } from "./reply/stream-reply.ts";
+import { isUnsent, type UnsentAnswers } from "./unsent-answers.ts";
 import type { ErrorFormat } from "./views/error-view.ts";
 
 interface Reply {
@@ -28,6 +29,7 @@ export interface Recorder extends ExchangeOptions {
   log: Log;
   metrics: Metrics;
   tracker: WorkTracker;
+  unsentAnswers: UnsentAnswers;
   pattern: string;
   errorFormat: ErrorFormat;
   isRepeatable: boolean;
@@ -82,8 +84,13 @@ async function replyAndRecord(
   }
   const headOnly = request.method === "HEAD";
   const outgoing = { response, headers: exchange.headers, headOnly };
-  if ("file" in reply) code = await streamFile(outgoing, reply);
-  else send(outgoing, reply);
+  if ("file" in reply) {
+    recorder.unsentAnswers.watch(response);
+    code = await streamFile(outgoing, reply);
+  } else {
+    send(outgoing, reply);
+    if (isUnsent(response)) keepUnsent({ response, exchange }, recorder, reply);
+  }
   record(request, exchange, recorder, {
     status: reply.status,
     code,
@@ -113,6 +120,19 @@ function send(
   }
   response.writeHead(status, headers);
   response.end(headOnly ? undefined : body);
+}
+
+/** Counts the answer in the caller's share until the caller has taken it. Bytes are kept by their route, not for this answer. */
+function keepUnsent(
+  { response, exchange }: Pick<ServerExchange, "response" | "exchange">,
+  { unsentAnswers }: Recorder,
+  { body }: Reply,
+): void {
+  unsentAnswers.watch(response);
+  if (typeof body !== "string" || !exchange.memory) return;
+  const { part, key } = exchange.memory;
+  const grant = part.shares.count(key, body.length);
+  response.once("close", grant.release);
 }
 
 interface Outcome {

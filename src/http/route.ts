@@ -100,6 +100,8 @@ interface RouteDefinition<A, P, Q, B, R> {
   body?: B;
   /** Documents the JSON body when a schema that is easier to read accepts the same bodies. */
   bodyDocs?: TSchema;
+  /** Refuses a request by its headers, before its body is read. */
+  checkHead?(exchange: Exchange): void;
   /** Maximum bytes of each top-level field of a JSON body, as received; a longer one is a 400. */
   maxFieldBytes?: number;
   status?: number;

@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
@@ -7,6 +7,7 @@ import type { Log } from "../runtime/logging/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import type { App } from "./app.ts";
 import { limitConnections } from "./connection-limit.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
 import { connectNotAllowed, createSocketRejecter, toParseError } from "./socket-errors.ts";
 
 /** Together with the time for open connections, shorter than the process's shutdown timeout. */
@@ -31,10 +32,19 @@ export function createHttpServer(
   { listener, onUnknownExpectation, waitForDrain }: App,
   { port, host, log, isHttps, maxConnectionsPerAddress }: ServerOptions,
 ): HttpServer {
-  const timeouts = { requestTimeout: 2 * MINUTE, headersTimeout: 20 * SECOND };
+  // The request timeout only ends bodies that nobody reads: each body that is read has its own limits.
+  const timeouts = { requestTimeout: 11 * MINUTE, headersTimeout: 20 * SECOND };
   // Node would answer a missing Host itself, without our headers and error body.
-  const server = createServer({ ...timeouts, requireHostHeader: false }, listener);
+  const server = createServer({ ...timeouts, requireHostHeader: false }, oneAtATime(listener));
   server.on("checkExpectation", onUnknownExpectation);
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    // Node also takes a header that merely contains the word.
+    if (request.headers.expect?.toLowerCase() !== "100-continue")
+      return onUnknownExpectation(request, response);
+    // The sender is asked for the body when it is read, not while it waits for memory or is refused.
+    request.once("resume", () => response.headersSent || response.writeContinue());
+    server.emit("request", request, response);
+  });
   // Longer than the idle timeout of common load balancers, which could otherwise reuse a connection just
   // closed.
   server.keepAliveTimeout = 95 * SECOND;

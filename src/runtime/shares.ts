@@ -1,4 +1,6 @@
 import { onAbort } from "./async/on-abort.ts";
+import { createWatch } from "./async/watch.ts";
+import { StacklessError } from "./stackless-error.ts";
 
 /**
  * Divides something finite between callers: bytes, connections, sockets, threads. Each caller has a key. What is free goes
@@ -28,7 +30,7 @@ export interface TakeOptions {
 export interface Grant {
   /** Takes more, at once or in turn like a new amount. */
   grow(amount: number): void | Promise<void>;
-  /** Gives everything back; a second call has no effect. */
+  /** Gives everything back, and stops waiting for more; a second call has no effect. */
   release(): void;
 }
 
@@ -36,7 +38,7 @@ interface SharesOptions {
   capacity: number;
   /** The most that a key holds, but one grant of any amount is always within it. Default: the capacity. */
   share?: number;
-  /** This part of the capacity serves only grants of at most `upTo`. */
+  /** This part of the capacity serves only grants of at most `upTo`, which also pass the waiting ones of their key. */
   reserve?: { amount: number; upTo: number };
   /** 0 when nothing may wait. */
   maxWaitingPerKey: number;
@@ -44,7 +46,7 @@ interface SharesOptions {
   /** Served before all other keys. */
   firstKey?: string;
   /**
-   * Called when the capacity is used up for a key within its share: releases another grant, or returns false when there is
+   * Called while the capacity is used up for a key within its share: releases another grant, or returns false when there is
    * none to release.
    */
   makeRoom?(): boolean;
@@ -53,14 +55,11 @@ interface SharesOptions {
 /** `share`: the key's own share was used up. `capacity`: the others use the rest. `gone`: the caller has gone. */
 export type RefusalReason = "share" | "capacity" | "gone";
 
-export class ShareRefused extends Error {
+export class ShareRefused extends StacklessError {
   readonly reason: RefusalReason;
 
   constructor(reason: RefusalReason) {
-    const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0; // an attack causes many refusals: a stack would cost more than the refusal
     super(`no share: ${reason}`);
-    Error.stackTraceLimit = stackTraceLimit;
     this.name = "ShareRefused";
     this.reason = reason;
   }
@@ -82,13 +81,11 @@ interface Waiter {
   grant: HeldGrant;
   /** What the grant lacks. */
   amount: number;
-  deadline: number;
+  remainingMs: number;
   settle(refusal?: ShareRefused): void;
 }
 
 const EXPIRY_INTERVAL_MS = 100;
-/** Refused callers get an answer, which takes time: the others of a crowd are refused in later turns of the event loop. */
-const MAX_EXPIRED_PER_TURN = 25;
 
 export function createShares({
   capacity,
@@ -105,7 +102,19 @@ export function createShares({
   let held = 0;
   /** True while a key within its share waits for capacity: later amounts must not overtake it. */
   let isBlocked = false;
-  let hasExpiryTimer = false;
+  let isServing = false;
+  const waiters = createWatch<Waiter>({
+    intervalMs: EXPIRY_INTERVAL_MS,
+    isOver(waiter, ms) {
+      waiter.remainingMs -= ms;
+      return waiter.remainingMs <= 0;
+    },
+    end(waiter) {
+      waiter.settle(refusalOf(waiter.grant, waiter.amount));
+      serveQueue();
+    },
+    afterCheck: serveQueue, // there may be something to release by now
+  });
 
   function holderOf(key: string): Holder {
     let holder = holders.get(key);
@@ -127,8 +136,7 @@ export function createShares({
   }
 
   const mayTakeNow = (grant: HeldGrant, amount: number) =>
-    (!isBlocked || isSmall(grant, amount)) &&
-    grant.holder.waiting.length === 0 &&
+    (isSmall(grant, amount) || (!isBlocked && grant.holder.waiting.length === 0)) &&
     isWithinShare(grant, amount) &&
     isFree(grant, amount);
 
@@ -148,6 +156,7 @@ export function createShares({
       amount: 0,
       grow: (amount) => extend(grant, amount, {}),
       release() {
+        holder.waiting.find((waiter) => waiter.grant === grant)?.settle(new ShareRefused("gone"));
         change(grant, -grant.amount);
         forgetIfIdle(holder);
         serveQueue();
@@ -158,10 +167,7 @@ export function createShares({
 
   /** Adds to a grant: at once, or resolves when its turn comes. */
   function extend(grant: HeldGrant, amount: number, options: TakeOptions): void | Promise<void> {
-    if (mayTakeNow(grant, amount)) return change(grant, amount);
-    if (isWithinShare(grant, amount) && grant.holder.waiting.length === 0)
-      while (makeRoom()) if (mayTakeNow(grant, amount)) return change(grant, amount);
-    return wait(grant, amount, options);
+    return mayTakeNow(grant, amount) ? change(grant, amount) : wait(grant, amount, options);
   }
 
   function wait(grant: HeldGrant, amount: number, { signal, maxWaitMs: waitMs }: TakeOptions): Promise<void> {
@@ -175,9 +181,10 @@ export function createShares({
       const waiter: Waiter = {
         grant,
         amount,
-        deadline: performance.now() + (waitMs ?? maxWaitMs),
+        remainingMs: waitMs ?? maxWaitMs,
         settle(refusal) {
           stopListening?.();
+          waiters.delete(waiter);
           holder.waiting.splice(holder.waiting.indexOf(waiter), 1);
           queue.delete(holder);
           if (holder.waiting.length > 0) queue.add(holder);
@@ -193,7 +200,7 @@ export function createShares({
       const stopListening = signal && onAbort(signal, leave);
       holder.waiting.push(waiter);
       queue.add(holder);
-      if (!hasExpiryTimer) setExpiryTimer(EXPIRY_INTERVAL_MS);
+      waiters.add(waiter);
       if (signal?.aborted) leave();
       else serveQueue();
     });
@@ -203,9 +210,17 @@ export function createShares({
     new ShareRefused(isWithinShare(grant, amount) ? "capacity" : "share");
 
   function serveQueue(): void {
-    for (let next = findNext(); next; next = findNext()) {
-      change(next.grant, next.amount);
-      next.settle();
+    if (isServing) return; // called again by a grant that makeRoom releases
+    isServing = true;
+    try {
+      do {
+        for (let next = findNext(); next; next = findNext()) {
+          change(next.grant, next.amount);
+          next.settle();
+        }
+      } while (isBlocked && makeRoom());
+    } finally {
+      isServing = false;
     }
   }
 
@@ -229,22 +244,6 @@ export function createShares({
     return other.grant.holder.key !== firstKey && holder.held < other.grant.holder.held;
   }
 
-  function refuseExpired(): void {
-    const now = performance.now();
-    const waiters = [...queue].flatMap(({ waiting }) => waiting);
-    const expired = waiters.filter(({ deadline }) => deadline <= now);
-    for (const waiter of expired.slice(0, MAX_EXPIRED_PER_TURN))
-      waiter.settle(refusalOf(waiter.grant, waiter.amount));
-    serveQueue();
-    hasExpiryTimer = false;
-    if (queue.size > 0) setExpiryTimer(expired.length > MAX_EXPIRED_PER_TURN ? 0 : EXPIRY_INTERVAL_MS);
-  }
-
-  function setExpiryTimer(ms: number): void {
-    hasExpiryTimer = true;
-    setTimeout(refuseExpired, ms);
-  }
-
   function take(key: string, amount: number, options: TakeOptions = {}): Grant | Promise<Grant> {
     const grant = createGrant(holderOf(key));
     const waiting = extend(grant, amount, options);
@@ -255,9 +254,12 @@ export function createShares({
     take,
     tryTake(key, amount) {
       const grant = createGrant(holderOf(key));
-      if (mayTakeNow(grant, amount)) change(grant, amount);
-      else forgetIfIdle(grant.holder);
-      return grant.amount > 0 ? grant : undefined;
+      if (mayTakeNow(grant, amount)) {
+        change(grant, amount);
+        return grant;
+      }
+      forgetIfIdle(grant.holder);
+      return undefined;
     },
     count(key, amount) {
       const grant = createGrant(holderOf(key));

@@ -5,6 +5,8 @@ import { isSameText } from "./same-text.ts";
 
 /** Verifies what a platform signs with the secret of Herald's app. */
 export interface AppSignatures {
+  /** True when the header can be a signature: a body need not be read for any other. */
+  isSignature(header: string | undefined): boolean;
   /** True when the signature header matches the body. */
   isSigned(body: Buffer, header: string | undefined): boolean;
   /** Returns the content of a signed request; undefined when it is malformed or its signature is invalid. */
@@ -15,6 +17,7 @@ export function createAppSignatures(secret: string): AppSignatures {
   const mac = (content: Buffer | string, encoding: "hex" | "base64url") =>
     createHmac("sha256", secret).update(content).digest(encoding);
   return {
+    isSignature: (header) => header !== undefined && /^sha256=[0-9a-f]{64}$/.test(header),
     isSigned: (body, header) => header !== undefined && isSameText(header, `sha256=${mac(body, "hex")}`),
     parseSignedRequest(text) {
       const [signature = "", content = "", ...rest] = text.split(".");

@@ -1,5 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
-import { createWorkQueue, type QueuedCaller } from "../runtime/async/work-queue.ts";
+import { SECOND } from "../runtime/durations.ts";
+import { createShares, ShareRefused } from "../runtime/shares.ts";
 import { randomText } from "./random-text.ts";
 
 /** Slow on purpose: 32 MiB and about 0.2 s per guess. Stored with each hash, so that it can be raised later. */
@@ -8,13 +9,27 @@ const HASH_BYTES = 32;
 const SALT_BYTES = 16;
 
 /**
- * Limits keep passwords from filling the thread pool, which also serves DNS lookups and files. Checks and hashes have
- * separate queues, so that anonymous login attempts cannot block users who set a password.
+ * One at a time, in turn between callers: passwords must not fill the thread pool, which also serves DNS lookups and files.
+ * Each kind of work has its own: anonymous login attempts delay neither people from known networks nor users who set a
+ * password.
  */
-const VERIFY_QUEUE = { maxRunning: 2, maxWaiting: 50, maxPerCaller: 25 };
-const HASH_QUEUE = { maxRunning: 1, maxWaiting: 50, maxPerCaller: 50 };
+const SHARES = { capacity: 1, maxWaitingPerKey: 10, maxWaitMs: 10 * SECOND };
+const createCheckShares = () => ({
+  known: createShares(SHARES),
+  unknown: createShares(SHARES),
+  hash: createShares({ ...SHARES, maxWaitingPerKey: 50 }),
+});
 
-const ANY_CALLER: QueuedCaller = { caller: "" };
+/** Who asks for a check. */
+export interface PasswordCaller {
+  network: string;
+  /** True when the user has signed in from this network before. */
+  isKnown: boolean;
+  /** Aborted when the caller disconnects: a check that waits is dropped. */
+  signal?: AbortSignal;
+}
+
+const ANY_CALLER: PasswordCaller = { network: "", isKnown: true };
 
 interface Cost {
   log2N: number;
@@ -30,28 +45,39 @@ export type CheckOutcome = { outcome: "matches" | "differs" | "overloaded" | "ca
 export interface Passwords {
   hash(password: string): Promise<HashOutcome>;
   /** Takes the same time without a hash, so that unknown users are not revealed. */
-  check(password: string, hash: string | undefined, by?: QueuedCaller): Promise<CheckOutcome>;
+  check(password: string, hash: string | undefined, by?: PasswordCaller): Promise<CheckOutcome>;
 }
 
 export const generatePassword = (): string => randomText(20);
 
 export function createPasswords(cost = COST): Passwords {
-  const [verifyQueue, hashQueue] = [createWorkQueue(VERIFY_QUEUE), createWorkQueue(HASH_QUEUE)];
+  const shares = createCheckShares();
   const dummyHash = encode(cost, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
   return {
     async hash(password) {
       const salt = randomBytes(SALT_BYTES);
-      const derived = await hashQueue(ANY_CALLER, () => derive(password, { ...cost, salt }));
-      if (derived.outcome !== "done") return { outcome: "overloaded" };
-      return { outcome: "hashed", hash: encode(cost, salt, derived.value) };
+      const derived = await shares.hash
+        .run("", 1, () => derive(password, { ...cost, salt }))
+        .catch(toRefusal);
+      return Buffer.isBuffer(derived)
+        ? { outcome: "hashed", hash: encode(cost, salt, derived) }
+        : { outcome: "overloaded" };
     },
     async check(password, hash = dummyHash, by = ANY_CALLER) {
       const { expected, ...params } = decode(hash);
-      const actual = await verifyQueue(by, () => derive(password, params));
-      if (actual.outcome !== "done") return actual;
-      return { outcome: timingSafeEqual(actual.value, expected) ? "matches" : "differs" };
+      const { network, isKnown, signal } = by;
+      const actual = await (isKnown ? shares.known : shares.unknown)
+        .run(network, 1, () => derive(password, params), { signal })
+        .catch(toRefusal);
+      if (!Buffer.isBuffer(actual)) return actual;
+      return { outcome: timingSafeEqual(actual, expected) ? "matches" : "differs" };
     },
   };
+}
+
+function toRefusal(error: unknown): { outcome: "overloaded" | "cancelled" } {
+  if (!(error instanceof ShareRefused)) throw error;
+  return { outcome: error.reason === "gone" ? "cancelled" : "overloaded" };
 }
 
 /** Formats a hash as `$scrypt$ln=15,r=8,p=3$salt$hash` (PHC string format). */

@@ -24,6 +24,8 @@ t.test("requests that HTTP does not allow get the standard error body", async (t
     ["the same Host twice", `${GET}host: x\r\n\r\n`, 400, "validation_failed"],
     ["no Host header", "GET /hello HTTP/1.1\r\n\r\n", 400, "validation_failed"],
     ["an unknown expectation", `${GET}Expect: foo\r\n\r\n`, 417, "expectation_failed"],
+    ["a mixed expectation", `${GET}Expect: foo, 100-continue\r\n\r\n`, 417, "expectation_failed"],
+    ["a similar expectation", `${GET}Expect: x-100-continue\r\n\r\n`, 417, "expectation_failed"],
     ["CONNECT", "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n", 405, "method_not_allowed"],
   ];
   for (const [name, text, status, error] of CASES) {

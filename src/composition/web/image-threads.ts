@@ -1,10 +1,10 @@
 import { Piscina } from "piscina";
 import type { DecodeOutcome, ImageDecoder } from "../../domain/ads/image-decoder.ts";
-import { createWorkQueue } from "../../runtime/async/work-queue.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import type { Metrics } from "../../runtime/metrics/metrics.ts";
 import { threadFile } from "../../runtime/package-root.ts";
+import { createShares } from "../../runtime/shares.ts";
 import type { Worker } from "../../runtime/supervise.ts";
 import { toTransferable } from "../../runtime/transferable.ts";
 
@@ -15,10 +15,9 @@ import { toTransferable } from "../../runtime/transferable.ts";
  */
 export type ImageThreads = ImageDecoder & Worker;
 
-/** Uploads that wait, per thread; decoding the largest image takes about 0.1 s. */
-const WAITING_PER_THREAD = 16;
-/** Waiting and running uploads of one client, per thread: one client cannot take all places. */
-const PER_CLIENT_AND_THREAD = 12;
+/** Uploads of one client that wait; decoding the largest image takes about 0.1 s. */
+const MAX_WAITING_PER_CLIENT = 16;
+const MAX_WAIT_MS = 10 * SECOND;
 
 /** Several times the memory of the largest body as text; a thread that needs more dies instead of the process. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 128 };
@@ -39,10 +38,10 @@ export function createImageThreads({
   metrics,
   file = threadFile("decode-image"),
 }: ImageThreadsOptions): ImageThreads {
-  const queue = createWorkQueue({
-    maxRunning: threads,
-    maxWaiting: threads * WAITING_PER_THREAD,
-    maxPerCaller: threads * PER_CLIENT_AND_THREAD,
+  const shares = createShares({
+    capacity: threads,
+    maxWaitingPerKey: MAX_WAITING_PER_CLIENT,
+    maxWaitMs: MAX_WAIT_MS,
   });
   let pool: Piscina | undefined;
   let isClosed = false;
@@ -77,10 +76,7 @@ export function createImageThreads({
 
   return {
     name: "image-threads",
-    async decode(body, by) {
-      const queued = await queue(by, () => run(body));
-      return queued.outcome === "done" ? queued.value : queued;
-    },
+    decode: (body, { clientId, signal }) => shares.run(clientId, 1, () => run(body), { signal }),
     async close() {
       isClosed = true;
       await pool?.destroy();

@@ -9,6 +9,7 @@ import { createSigner } from "../../security/derived-keys.ts";
 import { createEmbedStates } from "../../security/embed-states.ts";
 import { createSignedStates } from "../../security/signed-states.ts";
 import {
+  BODY_MEMORY,
   CONFIG,
   CONSOLE_COOKIE,
   CREDENTIAL_CACHES,
@@ -51,6 +52,7 @@ export function routeParts(c: DependencyContainer) {
     notifier,
     poster: resolve(c, EVENT_POSTER),
     passwords: resolve(c, PASSWORDS),
+    bodyMemory: resolve(c, BODY_MEMORY),
     limitAttempts: resolve(c, SIGN_IN_LIMITER),
     forgetCredential: resolve(c, CREDENTIAL_CACHES).forget,
     cookie: resolve(c, CONSOLE_COOKIE),

@@ -5,8 +5,8 @@ import { createCredentialCaches } from "../../http/credentials/caches.ts";
 import { createIdempotency } from "../../http/idempotency.ts";
 import { createRateLimit } from "../../http/rate-limit.ts";
 import { createBodyMemory } from "../../http/request/body-memory.ts";
-import { createBodyPace } from "../../http/request/body-pace.ts";
 import { createHttpServer, type HttpServer } from "../../http/server.ts";
+import { createUnsentAnswers } from "../../http/unsent-answers.ts";
 import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
 import { createValidator } from "../../schema/validate.ts";
 import { createConsoleCookie } from "../../security/console-cookie.ts";
@@ -20,6 +20,7 @@ import { platformConnections, registerPlatforms } from "../platforms.ts";
 import { registerQueueNotifiers } from "../queue-notifiers.ts";
 import { createLoggedDatabase, sharedWorkers } from "../shared.ts";
 import {
+  BODY_MEMORY,
   CONFIG,
   CONSOLE_COOKIE,
   CREDENTIAL_CACHES,
@@ -68,6 +69,7 @@ export function registerWeb(container: DependencyContainer): void {
       metrics: resolve(c, METRICS),
     }),
   );
+  provide(container, BODY_MEMORY, (c) => createBodyMemory(resolve(c, CONFIG).BODY_MEMORY_MB * MEGABYTE));
   provide(container, ROUTES, allRoutes);
   provide(container, CREDENTIALS, credentialSchemes);
   provide(container, GATES, (c) => ({ terms: termsGate(resolve(c, DATABASE)) }));
@@ -101,8 +103,8 @@ function httpServer(c: DependencyContainer): HttpServer {
     isHttps,
     tracker: resolve(c, WATCHDOG).tracker,
     idempotency: createIdempotency(resolve(c, SECRET_BOX)),
-    bodyMemory: createBodyMemory(config.BODY_MEMORY_MB * MEGABYTE),
-    bodyPace: createBodyPace(),
+    bodyMemory: resolve(c, BODY_MEMORY),
+    unsentAnswers: createUnsentAnswers(),
   });
   return createHttpServer(app, {
     port: config.PORT,

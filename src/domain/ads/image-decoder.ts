@@ -1,4 +1,3 @@
-import type { QueuedCaller } from "../../runtime/async/work-queue.ts";
 import type { ImageSize } from "../../runtime/image-size.ts";
 import type { Problem } from "../../schema/problems.ts";
 
@@ -21,7 +20,7 @@ export type DecodeOutcome =
 export interface ImageDecoder {
   /**
    * Parses and decodes the body of an upload in a thread. Takes the bytes over: `body` is empty afterwards.
-   * `overloaded`: too many uploads wait. `cancelled`: the caller disconnected before a thread was free.
+   * Throws ShareRefused when too many uploads wait, or when the caller disconnects before a thread is free.
    */
-  decode(body: Buffer, by: QueuedCaller): Promise<DecodeOutcome | { outcome: "overloaded" | "cancelled" }>;
+  decode(body: Buffer, by: { clientId: string; signal: AbortSignal }): Promise<DecodeOutcome>;
 }

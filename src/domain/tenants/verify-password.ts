@@ -50,12 +50,7 @@ export async function verifyPassword<T>(
     async run(): Promise<UncheckedOutcome | { result: T } | undefined> {
       if (signal.aborted) return { outcome: "cancelled" };
       user = await findUserByEmail(db, email);
-      const capacity = isKnown ? "reserved" : "shared";
-      const checked = await passwords.check(password, user?.password_hash, {
-        caller: network,
-        capacity,
-        signal,
-      });
+      const checked = await passwords.check(password, user?.password_hash, { network, isKnown, signal });
       if (isUnchecked(checked)) return checked;
       const result = user && checked.outcome === "matches" ? await accept(user) : undefined;
       return result === undefined ? undefined : { result };

@@ -2,7 +2,8 @@ import { findExceededLimit, type JsonLimits } from "../../runtime/json/json-limi
 import { MAX_NUMBER_CHARS } from "../../runtime/json/read-exact.ts";
 import { toPointer } from "../../schema/problems.ts";
 import { ApiError, invalidField } from "../api-error.ts";
-import { isRawBody, MAX_BODY_BYTES, type Route } from "../route.ts";
+import { isRawBody, isStreamBody, MAX_BODY_BYTES, type Route } from "../route.ts";
+import type { BodyPartName } from "./body-memory.ts";
 
 const KIB = 1_024;
 export const MIB = 1_024 * KIB;
@@ -13,6 +14,12 @@ const MAX_PUBLIC_BODY_BYTES = 16 * KIB;
 export function bodyLimitOf({ body, scope }: Route): number {
   if (isRawBody(body)) return body.limit;
   return scope === "public" ? MAX_PUBLIC_BODY_BYTES : MAX_BODY_BYTES;
+}
+
+/** The part of the memory for bodies that the bodies of a route use. A streamed body goes on to a platform. */
+export function bodyPartOf({ body, scope }: Route): BodyPartName {
+  if (isStreamBody(body)) return "handedOn";
+  return (isRawBody(body) && body.part) || (scope === "public" ? "public" : "clients");
 }
 
 const JSON_LIMITS: JsonLimits = { maxDepth: 100, maxValues: 50_000, maxNumberChars: MAX_NUMBER_CHARS };

@@ -1,116 +1,128 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import { SECOND } from "../../runtime/durations.ts";
-import { ApiError, overloaded } from "../api-error.ts";
-import { MIB } from "./body-limits.ts";
-import type { BodyMemory } from "./body-memory.ts";
-import type { BodyPace } from "./body-pace.ts";
-import { createChunkCollector } from "./collect-chunks.ts";
+import type { Grant } from "../../runtime/shares.ts";
+import { ApiError, CLOSE_CONNECTION } from "../api-error.ts";
+import { createBodyBuffer } from "./body-buffer.ts";
+import type { BodyMemory, BodyPart } from "./body-memory.ts";
+import type { OpenBody } from "./open-bodies.ts";
 import type { IncomingFile } from "./raw-body.ts";
 
 export interface BodyRules {
   /** Maximum size in bytes. */
   limit: number;
-  /** True on a route without a credential. */
-  isPublic: boolean;
   memory: BodyMemory;
-  /** Set when the body is read at a limited rate. */
-  pace: BodyPace | undefined;
-  timeouts: BodyTimeouts;
 }
 
-/** Milliseconds from the start of reading until the body is complete. */
-export interface BodyTimeouts {
-  small: number;
-  large: number;
+/** Whose memory a body uses. */
+export interface BodyOwner {
+  /** The client's id; on a route without a credential, the network. */
+  key: string;
+  part: BodyPart;
+  /** A signal that aborts when the caller disconnects. */
+  callerGone(): AbortSignal;
 }
-
-export const BODY_TIMEOUTS_MS: BodyTimeouts = { small: 30 * SECOND, large: 120 * SECOND };
-
-/** A body beyond this size has the longer timeout. */
-const MAX_SMALL_BODY_BYTES = MIB;
 
 export interface IncomingBody {
   /**
-   * Reads the whole body. Throws a 413 as soon as it exceeds `limit` bytes, and a 503 when the memory for bodies is used
-   * up. Its bytes count until `release`.
+   * Reads the whole body, once there is memory for it in its owner's share; 503 when there is none in time. Throws a 413 as
+   * soon as the body exceeds `limit` bytes. Its bytes count until `release`.
    */
-  read(): Promise<Buffer> | Buffer;
+  read(owner: BodyOwner): Promise<Buffer> | Buffer;
   release(): void;
   /** Streams the body with backpressure, under the same limit. */
-  stream(): IncomingFile;
+  stream(owner: BodyOwner): Promise<IncomingFile>;
   /**
    * For a rejected request: counts and drops the rest of the body without buffering it, under the same limit.
    */
   discard(): Promise<void>;
 }
 
+/** The first buffer of a chunked body. */
+const FIRST_CHUNKED_BYTES = 16_384;
+
+/** The buffers of a streamed body, on both sides. */
+const STREAM_BYTES = 262_144;
+
+/** Each piece of a chunked body costs processor time, however small it is. */
+const MAX_SMALL_PIECES = 10_000;
+const SMALL_PIECE_BYTES = 64;
+
 /** Size is checked first: a declared length over the limit throws before anything is read. */
-export function incomingBody(request: IncomingMessage, rules: BodyRules): IncomingBody {
-  const { limit, isPublic, memory, pace } = rules;
-  const declared = request.headers["content-length"];
-  const chunked = request.headers["transfer-encoding"] !== undefined;
-  if (Number(declared) > limit) throw tooLarge(limit);
-  const isEmpty = !chunked && (declared === undefined || declared === "0");
+export function incomingBody(request: IncomingMessage, { limit, memory }: BodyRules): IncomingBody {
+  const isChunked = request.headers["transfer-encoding"] !== undefined;
+  const declared = isChunked ? undefined : Number(request.headers["content-length"] ?? 0);
+  if (declared !== undefined && declared > limit) throw tooLarge(limit);
+  const isEmpty = declared === 0 || request.method === "GET" || request.method === "HEAD";
+  const firstBytes = declared ?? Math.min(limit, FIRST_CHUNKED_BYTES);
   let consumed: Promise<void> | undefined;
   let content: Readable | undefined;
-  let heldBytes = 0;
-  const readChunks = (onChunk: (chunk: Buffer) => void): Promise<void> => {
-    consumed ??= consume(request, rules, onChunk);
+  let grant: Grant | undefined;
+
+  function release(): void {
+    grant?.release();
+    grant = undefined;
+  }
+
+  /** Takes memory: at once, or resolves when the owner's turn comes. The body stays unread meanwhile. */
+  function take({ key, part: { shares }, callerGone }: BodyOwner, bytes: number): void | Promise<void> {
+    grant = shares.tryTake(key, bytes);
+    if (!grant) return keep(shares.take(key, bytes, { signal: callerGone() }));
+  }
+
+  async function keep(taking: Grant | Promise<Grant>): Promise<void> {
+    grant = await taking;
+  }
+
+  function readChunks({ openBodies }: BodyPart, onChunk: OnChunk): Promise<void> {
+    consumed ??= consume(request, { limit, declared, openBodies, release }, onChunk);
     return consumed;
-  };
-  const hold = (bytes: number): void => {
-    if (!memory.add(bytes, isPublic)) throw overloaded();
-    heldBytes += bytes;
-  };
-  /** Most small bodies arrive with their headers: listeners and a timer would cost more than reading them. */
-  const hasArrived = () =>
-    !chunked && !pace && !consumed && !request.destroyed && request.readableLength === Number(declared);
-  const readArrived = (): Buffer => {
-    hold(request.readableLength);
+  }
+
+  function readNow({ part }: BodyOwner): Buffer | Promise<Buffer> {
+    if (isEmpty) return Buffer.alloc(0);
+    // Most small bodies arrive with their headers: listeners would cost more than reading them.
+    const hasArrived = !consumed && !request.destroyed && request.readableLength === declared;
+    return hasArrived ? readArrived() : readArriving(part);
+  }
+
+  function readArrived(): Buffer {
     consumed = Promise.resolve();
     const body = request.read() as Buffer;
     request.resume(); // emits "end"
     return body;
-  };
-  const readArriving = async (): Promise<Buffer> => {
-    const collector = createChunkCollector(chunked ? undefined : Number(declared));
-    await readChunks((chunk) => {
-      hold(chunk.length);
-      const delay = pace?.delayAfter(chunk.length) ?? 0;
-      collector.add(chunk);
-      if (delay > 0) pauseFor(request, delay);
-    });
-    return collector.body();
-  };
+  }
+
+  async function readArriving(part: BodyPart): Promise<Buffer> {
+    const grow = (bytes: number) => grant?.grow(bytes);
+    const buffer = createBodyBuffer({ capacity: firstBytes, limit, grow });
+    await readChunks(part, buffer.add);
+    return buffer.content();
+  }
+
   return {
-    read() {
-      if (isEmpty) return Buffer.alloc(0);
-      assertNotCompressed(request);
-      return hasArrived() ? readArrived() : readArriving();
+    read(owner) {
+      if (!isEmpty) assertNotCompressed(request);
+      // Without a body too: a caller whose answers wait to be sent has to take those first.
+      const waiting = take(owner, isEmpty ? 0 : firstBytes);
+      return waiting ? waiting.then(() => readNow(owner)) : readNow(owner);
     },
-    release() {
-      memory.remove(heldBytes, isPublic);
-      heldBytes = 0;
-    },
-    stream() {
+    release,
+    async stream(owner) {
       assertNotCompressed(request);
-      content = streamWithBackpressure(request, readChunks);
-      const size = chunked ? undefined : Number(declared ?? 0);
-      return { type: request.headers["content-type"] ?? "", size, content };
+      await take(owner, STREAM_BYTES);
+      content = streamWithBackpressure(request, (onChunk) => readChunks(owner.part, onChunk));
+      return { type: request.headers["content-type"] ?? "", size: declared, content };
     },
     async discard() {
       content?.destroy();
-      if (chunked) await readChunks(() => {});
+      if (isChunked) await readChunks(memory.partOf("public", ""), () => {});
       else if (request.destroyed && !request.complete) throw incomplete();
     },
   };
 }
 
-function pauseFor(request: IncomingMessage, ms: number): void {
-  request.pause();
-  setTimeout(() => request.resume(), ms);
-}
+/** May return a promise, until which no further chunk is read. */
+type OnChunk = (chunk: Buffer) => void | Promise<void>;
 
 function assertNotCompressed({ headers }: IncomingMessage): void {
   const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
@@ -124,7 +136,7 @@ function assertNotCompressed({ headers }: IncomingMessage): void {
  */
 function streamWithBackpressure(
   request: IncomingMessage,
-  readChunks: (onChunk: (chunk: Buffer) => void) => Promise<void>,
+  readChunks: (onChunk: OnChunk) => Promise<void>,
 ): Readable {
   const content = new Readable({
     read: () => void request.resume(),
@@ -143,55 +155,75 @@ function streamWithBackpressure(
   return content;
 }
 
+interface ConsumeOptions extends Pick<BodyRules, "limit">, Pick<BodyPart, "openBodies"> {
+  declared: number | undefined;
+  /** Frees the memory of the body. */
+  release(): void;
+}
+
 function consume(
   request: IncomingMessage,
-  { limit, timeouts }: BodyRules,
-  onChunk: (chunk: Buffer) => void,
+  { limit, declared, openBodies, release }: ConsumeOptions,
+  onChunk: OnChunk,
 ): Promise<void> {
-  const startedAt = performance.now();
-  let timer: NodeJS.Timeout | undefined;
+  let pieces = 0;
   const consumed = new Promise<void>((resolve, reject) => {
     // The sender may disconnect during authentication; its events have then been emitted already.
     if (request.destroyed) return reject(incomplete());
     // Drops the rest of the body, so that the sender can finish and read the response.
     const refuse = (refusal: unknown) => {
+      openBodies.delete(body);
+      release();
       reject(refusal);
       request.off("data", onData).resume();
     };
-    const setTimer = (ms: number) => {
-      clearTimeout(timer);
-      timer = setTimeout(() => refuse(timedOut()), ms - (performance.now() - startedAt));
+    const body: OpenBody = {
+      declared,
+      size: 0,
+      ageMs: 0,
+      readMs: 0,
+      isPaused: () => request.isPaused(),
+      end: refuse,
     };
-    let size = 0;
-    let isLarge = Number(request.headers["content-length"]) > MAX_SMALL_BODY_BYTES;
-    setTimer(isLarge ? timeouts.large : timeouts.small);
+    const add = (chunk: Buffer): void => {
+      body.size += chunk.length;
+      pieces += 1;
+      if (body.size > limit) throw tooLarge(limit, CLOSE_CONNECTION);
+      if (pieces > MAX_SMALL_PIECES && declared === undefined && body.size < pieces * SMALL_PIECE_BYTES)
+        throw tooManyPieces();
+      const waiting = onChunk(chunk);
+      if (!waiting) return;
+      request.pause();
+      waiting.then(() => request.resume(), refuse);
+    };
     const onData = (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > MAX_SMALL_BODY_BYTES && !isLarge) {
-        isLarge = true;
-        setTimer(timeouts.large);
-      }
       try {
-        if (size > limit) throw tooLarge(limit);
-        onChunk(chunk);
+        add(chunk);
       } catch (refusal) {
         refuse(refusal);
       }
     };
+    openBodies.add(body);
     // An aborted request emits "close" without "end"; a complete one emits "close" later.
     request
       .on("data", onData)
-      .on("end", resolve)
-      .on("close", () => request.complete || reject(incomplete()));
+      .on("end", () => {
+        openBodies.delete(body);
+        resolve();
+      })
+      .on("close", () => request.complete || refuse(incomplete()));
   });
-  return consumed.finally(() => clearTimeout(timer));
+  return consumed;
 }
 
 const incomplete = () => new ApiError("validation_failed", "The request ended before its body was complete");
 
-const tooLarge = (limit: number) =>
-  new ApiError("payload_too_large", `The body is larger than ${limit} bytes`);
+const tooLarge = (limit: number, options = {}) =>
+  new ApiError("payload_too_large", `The body is larger than ${limit} bytes`, options);
 
-/** The connection is closed: the rest of the body would be read as the next request. */
-const timedOut = () =>
-  new ApiError("request_timeout", "The body did not arrive in time", { headers: { Connection: "close" } });
+const tooManyPieces = () =>
+  new ApiError(
+    "validation_failed",
+    "The body has too many small chunks: send it in larger ones",
+    CLOSE_CONNECTION,
+  );

@@ -6,6 +6,7 @@ import { ApiError, invalidField, invalidFields } from "../api-error.ts";
 import { isRawBody, type Route } from "../route.ts";
 import { assertJsonLimits } from "./body-limits.ts";
 import { parseJsonBody } from "./json-body.ts";
+import { largeBodies } from "./large-bodies.ts";
 import { isMediaType } from "./media-type.ts";
 import type { IncomingFile, RawBody } from "./raw-body.ts";
 
@@ -13,8 +14,8 @@ import type { IncomingFile, RawBody } from "./raw-body.ts";
 export interface InputReader {
   params(given: Record<string, unknown>): Record<string, unknown>;
   query(search: string): Record<string, unknown>;
-  /** A promise for a large JSON body, which is parsed in slices. */
-  body(content: Buffer | IncomingFile, contentType: string | undefined): unknown;
+  /** A promise for a large JSON body, which is parsed in slices, in turn between senders. */
+  body(content: Buffer | IncomingFile, contentType: string | undefined, sender: string): unknown;
 }
 
 const EMPTY_OBJECT = object({});
@@ -78,9 +79,9 @@ export function createJsonReader(
     await nextSlice();
     return read(bytes);
   };
-  return (content: Buffer | IncomingFile) => {
+  return (content: Buffer | IncomingFile, _contentType?: string, sender = "") => {
     const bytes = content as Buffer; // a streamed body is never JSON
-    if (bytes.length > MAX_INLINE_BYTES) return readInSlices(bytes);
+    if (bytes.length > MAX_INLINE_BYTES) return largeBodies.run(sender, 1, () => readInSlices(bytes));
     assertJsonLimits(bytes, route);
     return read(bytes);
   };

@@ -1,4 +1,5 @@
 import type { TSchema } from "../../schema/types.ts";
+import type { BodyPartName } from "./body-memory.ts";
 
 /** A body that the pipeline does not parse: the handler receives its bytes. */
 export interface RawBody {
@@ -6,8 +7,8 @@ export interface RawBody {
   // Accepted Content-Types: `image/png`, `image/*`, or `*/*` for any. When absent, the header may be missing
   // too.
   mediaTypes?: readonly string[];
-  /** Read at a limited rate: decoding such bodies takes the processor time of other requests. */
-  isPaced?: true;
+  /** The part of the memory for bodies that it uses; by default that of the route's callers. */
+  part?: BodyPartName;
   /** For JSON that the handler has parsed in another thread: documents the body and is not checked by the pipeline. */
   schema?: TSchema;
 }

@@ -41,7 +41,7 @@ export const readDocsHtml = once(async () => {
   let html = await readFile(ownFile("index.html"), "utf8");
   for (const { name, version } of ASSETS)
     html = html.replaceAll(`"docs/${name}"`, `"docs/${name}?v=${await version()}"`);
-  return html;
+  return Buffer.from(html);
 });
 
 const digest = (content: Buffer) => createHash("sha256").update(content).digest("hex").slice(0, 12);

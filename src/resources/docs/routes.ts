@@ -30,7 +30,7 @@ interface DocsParts {
 
 /** The API description, as an OpenAPI document and as a page, and the guides. */
 export function docsRoutes({ describe, publicUrl }: DocsParts): Route[] {
-  let text: string | undefined;
+  let document: Buffer | undefined;
   const guides = readGuides();
   return [
     route({
@@ -43,8 +43,8 @@ export function docsRoutes({ describe, publicUrl }: DocsParts): Route[] {
       query: anyQuery,
       reply: { mediaType: "application/json; charset=utf-8" },
       handle() {
-        text ??= JSON.stringify(describe());
-        return text;
+        document ??= Buffer.from(JSON.stringify(describe()));
+        return document;
       },
     }),
     route({
@@ -91,8 +91,10 @@ interface TextFile {
   text: string;
 }
 
-const textRoute = ({ path, mediaType, summary, text }: TextFile): Route =>
-  route({
+/** Kept as bytes: a text would be encoded for each answer. */
+const textRoute = ({ path, mediaType, summary, text }: TextFile): Route => {
+  const bytes = Buffer.from(text);
+  return route({
     method: "get",
     path,
     scope: "public",
@@ -100,8 +102,9 @@ const textRoute = ({ path, mediaType, summary, text }: TextFile): Route =>
     summary,
     query: anyQuery,
     reply: { mediaType },
-    handle: () => text,
+    handle: () => bytes,
   });
+};
 
 const guideRoute = ({ path, title, text }: Guide): Route =>
   textRoute({ path, mediaType: "text/markdown; charset=utf-8", summary: `Get the guide: ${title}`, text });

@@ -1,16 +1,20 @@
 import type { ReceiveCounts, ReceiveResult } from "../../domain/inbound/receive-results.ts";
 import type { WebhookIntake } from "../../domain/inbound/webhook-intake.ts";
 import { ApiError } from "../../http/api-error.ts";
+import type { BodyMemory } from "../../http/request/body-memory.ts";
+import { largeBodies, WEBHOOK_KEY } from "../../http/request/large-bodies.ts";
 import { type Route, route } from "../../http/route.ts";
 import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset } from "../../platforms/webhooks/reading.ts";
 import { collectInSlices, MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
-import { createWeightedRunner } from "../../runtime/async/weighted-runner.ts";
+import { SECOND } from "../../runtime/durations.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import { findExceededLimit } from "../../runtime/json/json-limits.ts";
 import { type JsonSource, openJson } from "../../runtime/json/json-source.ts";
 import type { Fields, Log } from "../../runtime/logging/log.ts";
 import type { Metrics } from "../../runtime/metrics/metrics.ts";
+import { networkOf } from "../../runtime/network-of.ts";
+import { createShares } from "../../runtime/shares.ts";
 import { anyQuery } from "../../schema/types.ts";
 import type { AppSignatures } from "../../security/app-signatures.ts";
 import { isSameText } from "../../security/same-text.ts";
@@ -21,7 +25,15 @@ const MAX_WEBHOOK_BYTES = 4 * 1_048_576;
 /** Any depth is accepted: one unusual update must not fail the others of its webhook. */
 const JSON_LIMITS = { maxDepth: Number.POSITIVE_INFINITY, maxValues: 500_000 };
 
+const SIGNATURE_HEADER = "x-hub-signature-256";
+
+const notSigned = () => new ApiError("unauthorized", "X-Hub-Signature-256 is missing or wrong");
+
+/** Then 503: the platform repeats the webhook. */
+const MAX_LARGE_WAIT_MS = 10 * SECOND;
+
 export interface PlatformWebhookParts {
+  bodyMemory: Pick<BodyMemory, "addKnownSender">;
   webhookIntake: WebhookIntake;
   signatures: AppSignatures;
   verifyToken: string;
@@ -31,9 +43,13 @@ export interface PlatformWebhookParts {
 
 /** The webhook endpoint of all platforms. */
 export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
-  const { webhookIntake, signatures, verifyToken, log } = parts;
-  // Limits the large webhooks that are received at a time: parsed, each takes many times the memory of its body.
-  const runLarge = createWeightedRunner(MAX_WEBHOOK_BYTES);
+  const { webhookIntake, signatures, verifyToken, bodyMemory, log } = parts;
+  // Parsed, a large webhook takes many times the memory of its body until it is recorded.
+  const largeWebhooks = createShares({
+    capacity: MAX_WEBHOOK_BYTES,
+    maxWaitingPerKey: Number.POSITIVE_INFINITY, // the memory for bodies limits their number
+    maxWaitMs: MAX_LARGE_WAIT_MS,
+  });
   return [
     route({
       method: "get",
@@ -66,21 +82,28 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
       errors: ["unauthorized", "temporarily_unavailable"],
       query: anyQuery,
       repeatable: true,
-      body: { limit: MAX_WEBHOOK_BYTES },
+      body: { limit: MAX_WEBHOOK_BYTES, part: "webhook" },
+      checkHead({ header }) {
+        if (!signatures.isSignature(header(SIGNATURE_HEADER))) throw notSigned();
+      },
       reply: acknowledgement,
-      async handle({ body, header, requestId }) {
+      async handle({ body, address, header, requestId }) {
         const isLarge = body.length > MAX_INLINE_BYTES;
         if (isLarge) await nextSlice();
-        if (!signatures.isSigned(body, header("x-hub-signature-256")))
-          throw new ApiError("unauthorized", "X-Hub-Signature-256 is missing or wrong");
+        if (!signatures.isSigned(body, header(SIGNATURE_HEADER))) throw notSigned();
+        const network = networkOf(address);
+        bodyMemory.addKnownSender(network);
         const startedAt = performance.now();
-        const receive = async () => {
-          const content = readWebhook(openWebhook(body, requestId, log));
-          const updates = await collectInSlices(content.updates);
-          const result = await webhookIntake.receive({ updates, bytes: body.length });
-          return { object: content.object, result };
+        const parse = async () => {
+          const { object, updates } = readWebhook(openWebhook(body, requestId, log));
+          return { object, updates: await collectInSlices(updates) };
         };
-        const receiveLarge = () => runLarge(body.length, () => nextSlice().then(receive));
+        const parseLarge = () => largeBodies.run(WEBHOOK_KEY, 1, () => nextSlice().then(parse));
+        const receive = async () => {
+          const { object, updates } = await (isLarge ? parseLarge() : parse());
+          return { object, result: await webhookIntake.receive({ updates, bytes: body.length }) };
+        };
+        const receiveLarge = () => largeWebhooks.run(network, body.length, receive);
         const { object, result } = await (isLarge ? receiveLarge() : receive());
         recordUpdates(parts, object, result.counts);
         const ms = Math.round(performance.now() - startedAt);

@@ -180,10 +180,10 @@ export const SETTINGS = {
     fallback: "12000",
     meaning: "API requests per client and minute; 0 turns the limit off",
   }),
-  BODY_MEMORY_MB: setting(integer(16, 65_536), {
+  BODY_MEMORY_MB: setting(integer(64, 65_536), {
     fallback: "128",
     meaning:
-      "megabytes of request bodies that one web process holds at a time; beyond it requests get 503 `overloaded`",
+      "megabytes of request bodies that one web process holds at a time; each caller has a share, beyond which its requests wait and then get 503 `overloaded`",
   }),
   MAX_CONNECTIONS_PER_ADDRESS: setting(integer(0, 1_000_000), {
     fallback: "256",

@@ -9,14 +9,15 @@ import { TINY_IMAGES } from "../../fixtures/images/images.ts";
 import { until } from "../../fixtures/until.ts";
 
 const FAILING_THREAD = fileURLToPath(new URL("../../fixtures/images/failing-thread.js", import.meta.url));
-const caller = "a client";
+const by = { clientId: "a client", signal: new AbortController().signal };
 
 function open(t: Test, options: { file?: string; threads?: number } = {}) {
   const { log, lines, events } = captureLog();
   const metrics = createMetrics("test");
   const images = createImageThreads({ threads: 1, log, metrics, ...options });
   t.teardown(() => images.close?.());
-  const decode = (text: string, by: object = {}) => images.decode(Buffer.from(text), { caller, ...by });
+  const decode = (text: string, other: Partial<typeof by> = {}) =>
+    images.decode(Buffer.from(text), { ...by, ...other });
   return { images, decode, metrics, lines, events };
 }
 
@@ -32,7 +33,7 @@ t.test("an upload is parsed, decoded and measured", async (t) => {
   });
   t.match(await metrics.text(), /herald_image_decode_duration_seconds_count\{process="test"\} 1/);
   const large = Buffer.from(upload({ bytes_base64: "A".repeat(40_000) }));
-  t.match(await images.decode(large, { caller }), {
+  t.match(await images.decode(large, by), {
     outcome: "decoded",
     image: { bytes: { byteLength: 30_000 } },
   });
@@ -67,29 +68,28 @@ async function release(upload: Promise<unknown>): Promise<void> {
   await over;
 }
 
-t.test("a full waiting list is overloaded until a waiting caller disconnects", async (t) => {
-  const { decode } = open(t, { file: FAILING_THREAD });
-  const running = decode("wait");
-  const gone = new AbortController();
-  const leaving = decode("leaving", { caller: "leaving", signal: gone.signal });
-  const waiting = Array.from({ length: 15 }, (_, index) => decode("waiting", { caller: `client ${index}` }));
-  t.same(await decode("late", { caller: "late" }), { outcome: "overloaded" });
-  gone.abort();
-  t.same(await leaving, { outcome: "cancelled" });
-  const late = decode("late", { caller: "late" });
-  await release(running);
-  t.match(
-    await Promise.all(waiting),
-    waiting.map(() => ({ message: "waiting" })),
-  );
-  t.match(await late, { message: "late" });
-});
-
-t.test("one client cannot take all places", async (t) => {
-  const { decode } = open(t, { file: FAILING_THREAD });
-  for (let index = 0; index < 12; index++) void decode("wait").catch(() => {});
-  t.same(await decode("x"), { outcome: "overloaded" });
-});
+t.test(
+  "a client with 16 waiting uploads is refused until one of them leaves, the others are not",
+  async (t) => {
+    const { decode } = open(t, { file: FAILING_THREAD });
+    const running = decode("wait");
+    const gone = new AbortController();
+    const leaving = decode("leaving", { signal: gone.signal });
+    const waiting = Array.from({ length: 15 }, () => decode("waiting"));
+    await t.rejects(decode("late"), { name: "ShareRefused" });
+    const other = decode("other", { clientId: "another client" });
+    gone.abort();
+    await t.rejects(leaving, { message: /gone/ });
+    const late = decode("late");
+    await release(running);
+    t.match(
+      await Promise.all(waiting),
+      waiting.map(() => ({ message: "waiting" })),
+    );
+    t.match(await late, { message: "late" });
+    t.match(await other, { message: "other" });
+  },
+);
 
 t.test("threads that cannot start fail the uploads, and the next upload tries again", async (t) => {
   const { decode, lines } = open(t, { file: "/nonexistent/decode-image.js" });

@@ -3,12 +3,15 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import t, { type Test } from "tap";
 import type { ApiError } from "../../../src/http/api-error.ts";
-import { BODY_TIMEOUTS_MS, incomingBody } from "../../../src/http/request/body.ts";
+import { incomingBody } from "../../../src/http/request/body.ts";
 import { createBodyMemory } from "../../../src/http/request/body-memory.ts";
+import type { ShareRefused } from "../../../src/runtime/shares.ts";
 import { until } from "../../fixtures/until.ts";
 
-const LIMIT = 1_000;
-const MEMORY = 100;
+const LIMIT = 100_000;
+const MEMORY = 1_000_000;
+/** The memory for clients. */
+const PART = (MEMORY * 3) / 8;
 
 interface Answer {
   /** The body, or the code of the error that reading it threw. */
@@ -19,27 +22,28 @@ interface Answer {
 
 /** A server that reads each body in a later turn than its headers, as after an authentication, and answers with it. */
 async function startServer(t: Test) {
-  const memory = createBodyMemory(MEMORY);
+  const memory = createBodyMemory(MEMORY, { maxWaitMs: 1 });
+  const part = memory.partOf("clients", "a");
   const server = createServer(async (request, response) => {
-    const rules = { limit: LIMIT, isPublic: false, memory, pace: undefined, timeouts: BODY_TIMEOUTS_MS };
-    const body = incomingBody(request, rules);
+    const body = incomingBody(request, { limit: LIMIT, memory });
     await until("the beginning of the body has arrived", () => request.readableLength > 0);
     const answer = (text: string, hadArrived: boolean) => {
       body.release();
       response.end(JSON.stringify({ text, hadArrived } satisfies Answer));
     };
     try {
-      const content = body.read();
+      const content = body.read({ key: "a", part, callerGone: () => new AbortController().signal });
       const hadArrived = Buffer.isBuffer(content);
       answer((await content).toString(), hadArrived);
     } catch (error) {
-      answer((error as ApiError).code, true);
+      const { code, reason } = error as Partial<ApiError & ShareRefused>;
+      answer(String(code ?? reason), true);
     }
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   t.teardown(() => server.close());
-  return { memory, port: (server.address() as AddressInfo).port };
+  return { part, port: (server.address() as AddressInfo).port };
 }
 
 const head = (length: number) => `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
@@ -63,7 +67,7 @@ async function openConnection(t: Test, port: number) {
 }
 
 t.test("a body is read whole, whether or not it arrives with its headers", async (t) => {
-  const { memory, port } = await startServer(t);
+  const { part, port } = await startServer(t);
   const { write, nextAnswer } = await openConnection(t, port);
   write(`${head(5)}first`);
   t.same(await nextAnswer(), { text: "first", hadArrived: true });
@@ -73,7 +77,7 @@ t.test("a body is read whole, whether or not it arrives with its headers", async
   t.equal(text, "second");
   write(`${head(5)}third`);
   t.same(await nextAnswer(), { text: "third", hadArrived: true }, "the connection can be used further");
-  t.ok(memory.add(MEMORY, false), "no bytes are held after the answers");
+  t.ok(part.shares.tryTake("b", PART), "no bytes are held after the answers");
 });
 
 t.test("two requests that arrive together have bodies of their own", async (t) => {
@@ -85,12 +89,41 @@ t.test("two requests that arrive together have bodies of their own", async (t) =
 });
 
 t.test("a body that has arrived is rejected while the memory for bodies is used up", async (t) => {
-  const { memory, port } = await startServer(t);
+  const { part, port } = await startServer(t);
   const { write, nextAnswer } = await openConnection(t, port);
-  memory.add(MEMORY, false);
+  const others = part.shares.count("b", PART);
   write(`${head(5)}first`);
-  t.equal((await nextAnswer()).text, "overloaded");
-  memory.remove(MEMORY, false);
+  t.equal((await nextAnswer()).text, "capacity");
+  others.release();
   write(`${head(6)}second`);
   t.equal((await nextAnswer()).text, "second", "the connection can be used further");
+});
+
+const chunks = (text: string, bytesPerChunk: number) =>
+  text.replaceAll(
+    new RegExp(`.{1,${bytesPerChunk}}`, "gs"),
+    (piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`,
+  );
+const CHUNKED_HEAD = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+t.test("a chunked body is read whole, and its memory is counted as it grows", async (t) => {
+  const { part, port } = await startServer(t);
+  const { write, nextAnswer } = await openConnection(t, port);
+  const text = "0123456789".repeat(9_000);
+  write(`${CHUNKED_HEAD}${chunks(text, 1_000)}0\r\n\r\n`);
+  t.equal((await nextAnswer()).text, text);
+  const others = part.shares.count("b", PART - 50_000);
+  write(`${CHUNKED_HEAD}${chunks(text, 1_000)}0\r\n\r\n`);
+  t.equal((await nextAnswer()).text, "capacity", "90,000 bytes do not fit");
+  others.release();
+  t.ok(part.shares.tryTake("b", PART), "no bytes are held after a refusal");
+});
+
+t.test("a chunked body in too many small pieces is refused", async (t) => {
+  const { port } = await startServer(t);
+  const { write, nextAnswer } = await openConnection(t, port);
+  write(`${CHUNKED_HEAD}${chunks("x".repeat(10_000), 1)}0\r\n\r\n`);
+  t.equal((await nextAnswer()).text.length, 10_000);
+  write(`${CHUNKED_HEAD}${chunks("x".repeat(10_001), 1)}0\r\n\r\n`);
+  t.equal((await nextAnswer()).text, "validation_failed");
 });

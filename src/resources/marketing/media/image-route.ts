@@ -2,7 +2,7 @@ import type { AdObjectParts } from "../../../domain/ads/ad-objects.ts";
 import { type DecodedImage, type ImageDecoder, MAX_IMAGE_BYTES } from "../../../domain/ads/image-decoder.ts";
 import { uploadImage } from "../../../domain/ads/images.ts";
 import { toRequester } from "../../../domain/tenants/request-actor.ts";
-import { ApiError, invalidFields, overloaded } from "../../../http/api-error.ts";
+import { ApiError, invalidFields } from "../../../http/api-error.ts";
 import { MAX_BODY_BYTES, route } from "../../../http/route.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
@@ -24,13 +24,13 @@ export const imageRoute = (parts: ImageParts) =>
     description:
       "The ad platform decides which formats it accepts. Uploading the same file again returns the same `hash`.",
     errors: [...ACCOUNT_ERRORS, "invalid_image", "image_too_large"],
-    body: { limit: MAX_BODY_BYTES, isPaced: true, schema: newImage },
+    body: { limit: MAX_BODY_BYTES, part: "handedOn", schema: newImage },
     // The platform derives the hash from the bytes, so a repeated upload has no further effect.
     repeatable: true,
     reply: uploadedImage,
     async handle(context) {
       const { caller, body, callerGone } = context;
-      const image = await decode(parts.images, body, { caller: caller.clientId, signal: callerGone() });
+      const image = await decode(parts.images, body, { clientId: caller.clientId, signal: callerGone() });
       const account = await requireActiveAdAccount(parts, toRequester(context), image.adAccountId);
       return uploadImage(parts, account, image);
     },
@@ -56,8 +56,5 @@ async function decode(
       ]);
     case "too_large":
       throw new ApiError("image_too_large", `The image is larger than ${MAX_IMAGE_BYTES} bytes`);
-    case "overloaded":
-    case "cancelled":
-      throw overloaded();
   }
 }
