@@ -54,7 +54,10 @@ export function createUnsentAnswers({ periodMs, minBytesPerSecond } = TAKE_LIMIT
 /** True while a part of the answer waits in this process, because the caller does not read it. */
 export const isUnsent = ({ socket }: ServerResponse): boolean => (socket?.writableLength ?? 0) > 0;
 
-/** Bytes that went to the operating system; those of a write that has begun are in the queue of its handle. */
+/**
+ * Bytes that the operating system took: those of a write that has begun are in the queue of its handle. Its buffers take
+ * them in steps of up to some megabytes.
+ */
 function takenBytes(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: { writeQueueSize?: number } | null };
   return (socket.bytesWritten ?? 0) - (handle?.writeQueueSize ?? 0);
