@@ -1,11 +1,13 @@
 import { toEvent } from "../domain/events/event-dto.ts";
 import {
+  countReplay,
   REPLAYABLE_STATUSES,
   type ReplayCounts,
   type ReplayInput,
   replayEvents,
 } from "../domain/events/replay.ts";
 import { searchEvents } from "../domain/events/search-events.ts";
+import { SECOND } from "../runtime/durations.ts";
 import { timeOfId } from "../runtime/ids.ts";
 import { EVENT_STATUSES, EVENT_TYPES } from "../schema/enumerations.ts";
 import { type Period, type PeriodInput, readPeriod } from "../schema/period.ts";
@@ -25,6 +27,9 @@ import { readPages } from "./program/read-pages.ts";
 
 /** Herald may have recorded an event much later than it occurred. */
 const OCCURRED = "the time at which they occurred at the platform";
+
+/** Longer than this, the progress is shown without a total. */
+const MAX_COUNT_MS = 20 * SECOND;
 
 export const EVENTS_COMMANDS: readonly Command[] = [
   defineCommand({
@@ -56,8 +61,8 @@ export const EVENTS_COMMANDS: readonly Command[] = [
         ...(key ? { key } : {}),
       };
       await requireClient(context, client);
-      const expected = await replayEvents(context.db, client, { ...input, dryRun: true });
-      const bar = context.progress("events", expected.queued + expected.not_redispatched);
+      const expected = await countReplay(context.db, client, { ...input, timeoutMs: MAX_COUNT_MS });
+      const bar = context.progress("events", expected && expected.queued + expected.not_redispatched);
       try {
         return await replayEvents(context.db, client, { ...input, onBatch: bar.advance });
       } finally {

@@ -39,6 +39,8 @@ function judgeSend(outcome: Outcome, toReceipt: (body: unknown) => Receipt | und
     }
     case "held":
       return { outcome: "retry", wait: outcome.wait, pair: false };
+    case "no_socket":
+      return { outcome: "retry", pair: false };
     case "timeout":
     case "broken":
       return outcome.sent ? { outcome: "unknown" } : { outcome: "retry", pair: false };

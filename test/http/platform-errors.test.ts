@@ -13,6 +13,7 @@ const ANSWERS: Record<Exclude<Verdict, "token_dead">, Answer> = {
   invalid: [400, "platform_invalid_request", false],
   throttled: [429, "platform_rate_limited", true],
   held: [429, "platform_rate_limited", true],
+  no_socket: [429, "rate_limited", true],
   transient: [502, "platform_unavailable", true],
   unreachable: [502, "platform_unavailable", true],
   disconnected: [502, "platform_unavailable", true],

@@ -28,5 +28,7 @@ export function toStepFailure(step: SignupStep, error: unknown): StepFailure {
 }
 
 /** The granted token belongs to no channel yet: when it is dead, the person has withdrawn the grant. */
-const codeOf = ({ verdict }: PlatformFailure): SignupErrorCode =>
-  verdict === "token_dead" ? "platform_permission_denied" : CODE_BY_VERDICT[verdict];
+function codeOf({ verdict }: PlatformFailure): SignupErrorCode {
+  if (verdict === "token_dead") return "platform_permission_denied";
+  return verdict === "no_socket" ? "platform_rate_limited" : CODE_BY_VERDICT[verdict];
+}

@@ -1,7 +1,7 @@
 import type { EventKey } from "../../schema/enumerations.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { EventRow } from "../../store/events/events.ts";
-import { type EventFilters, listEvents } from "../../store/events/list-events.ts";
+import { countEvents, type EventFilters, listEvents } from "../../store/events/list-events.ts";
 import { replayDeliveries } from "../../store/events/replays.ts";
 
 export const REPLAYABLE_STATUSES = ["failed", "skipped"] as const;
@@ -15,8 +15,11 @@ export interface ReplayInput {
   /** When the events occurred; both bounds are inclusive. */
   since: Date;
   until?: Date;
-  /** Counts without changing anything. */
-  dryRun?: boolean;
+}
+
+interface ReplayOptions {
+  /** Aborted when nobody waits for the result: no further batch is started. */
+  signal?: AbortSignal;
   /** Called with the number of events processed since the last call. */
   onBatch?(count: number): void;
 }
@@ -28,23 +31,38 @@ export interface ReplayCounts {
 }
 
 /** Small batches keep statements and row locks short. */
-const BATCH_ROWS = 2_000;
+const BATCH_ROWS = 500;
+
+const statusesOf = ({ status }: ReplayInput) => (status ? [status] : REPLAYABLE_STATUSES);
 
 /** Makes failed or skipped events due again. */
 export async function replayEvents(
   db: Database,
   clientId: string,
-  { status, dryRun = false, onBatch, ...filters }: ReplayInput,
+  { signal, onBatch, ...input }: ReplayInput & ReplayOptions,
 ): Promise<ReplayCounts> {
   const counts = { queued: 0, not_redispatched: 0 };
-  for (const each of status ? [status] : REPLAYABLE_STATUSES)
-    for await (const rows of readBatches(db, clientId, { ...filters, status: each })) {
+  for (const status of statusesOf(input))
+    for await (const rows of readBatches(db, clientId, { ...input, status })) {
+      if (signal?.aborted) return counts;
       const due = rows.filter(({ is_held }) => !is_held).map(({ id }) => id);
       counts.not_redispatched += rows.length - due.length;
-      counts.queued += dryRun ? due.length : await replayDeliveries(db, clientId, { ids: due, status: each });
+      counts.queued += await replayDeliveries(db, clientId, { ids: due, status });
       onBatch?.(rows.length);
+      if (signal?.aborted) return counts;
     }
   return counts;
+}
+
+/** Counts what replayEvents would do now. Undefined when counting takes longer than `timeoutMs`. */
+export async function countReplay(
+  db: Database,
+  clientId: string,
+  { timeoutMs, ...input }: ReplayInput & { timeoutMs: number },
+): Promise<ReplayCounts | undefined> {
+  const { status, ...filters } = input;
+  const counts = await countEvents(db, clientId, { statuses: statusesOf(input), filters, timeoutMs });
+  return counts && { queued: counts.queued, not_redispatched: counts.held };
 }
 
 /** Oldest first, each event once: events changed meanwhile are behind the position. */

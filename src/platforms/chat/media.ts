@@ -16,11 +16,14 @@ export interface MediaDownload {
   body: Readable;
 }
 
-/** Equals the time limit of an API request, because the file is streamed from the API's caller. */
-const UPLOAD_TIMEOUT_MS = 2 * MINUTE;
+/** Equals the time limit of a large body, because the file is streamed from the API's caller. */
+const UPLOAD_TIMEOUT_MS = 10 * MINUTE;
+
+/** The platform is called when so much of the file has come, or all: a slow caller holds no socket before. */
+const READ_AHEAD_BYTES = 256 * 1024;
 
 export interface ChatMedia {
-  /** Streams the file to the platform and returns its media id. */
+  /** Streams the file to the platform and returns its media id. An error of the file's source is thrown unchanged. */
   upload(number: ChatNumber, file: MediaUpload): Promise<string>;
   download(number: ChatNumber, mediaId: string): Promise<MediaDownload>;
 }
@@ -29,13 +32,14 @@ export interface ChatMedia {
 export function createChatMedia(client: PlatformClient, hosts: readonly string[]): ChatMedia {
   const protocols = client.isSecure ? ["https:"] : ["https:", "http:"]; // the request carries the token
   return {
-    async upload(number, { type, ...file }) {
+    async upload(number, { type, content, ...file }) {
+      const source = await readAhead(content);
       const fields = { messaging_product: "whatsapp", type };
-      const body = multipartBody({ ...file, type, field: "file", fields });
+      const body = multipartBody({ ...file, content: source.content, type, field: "file", fields });
       const path = `/${number.phoneNumberId}/media`;
-      const { id } = await businessSender(client, number).change(path, body, {
-        uploadTimeoutMs: UPLOAD_TIMEOUT_MS,
-      });
+      const { id } = await businessSender(client, number)
+        .change(path, body, { uploadTimeoutMs: UPLOAD_TIMEOUT_MS })
+        .catch(source.rethrow);
       const mediaId = textOf(id);
       if (mediaId === undefined) throw unusableAnswer("The platform accepted the file but returned no id");
       return mediaId;
@@ -60,6 +64,40 @@ export function createChatMedia(client: PlatformClient, hosts: readonly string[]
       return { type, ...(Number.isNaN(size) ? {} : { size }), body };
     },
   };
+}
+
+interface StartedSource {
+  content: FileForm["content"];
+  /** Throws the source's error if there was one: the error of the call follows from it. */
+  rethrow(callError: unknown): never;
+}
+
+async function readAhead(content: FileForm["content"]): Promise<StartedSource> {
+  let failure: { error: unknown } | undefined;
+  const rethrow = (callError: unknown): never => {
+    throw failure ? failure.error : callError;
+  };
+  if (content instanceof Uint8Array) return { content, rethrow };
+  const iterator = content[Symbol.asyncIterator]();
+  const first: Uint8Array[] = [];
+  for (let bytes = 0; bytes < READ_AHEAD_BYTES; ) {
+    const next = await iterator.next();
+    if (next.done) break;
+    first.push(next.value);
+    bytes += next.value.byteLength;
+  }
+  async function* readAll() {
+    try {
+      yield* first.splice(0);
+      yield* { [Symbol.asyncIterator]: () => iterator };
+    } catch (error) {
+      failure = { error };
+      throw error;
+    } finally {
+      await iterator.return?.();
+    }
+  }
+  return { content: readAll(), rethrow };
 }
 
 interface AllowedOrigins {

@@ -8,8 +8,6 @@ import { type Exchange, type HttpRequest, MAX_ANSWER_BYTES, NOT_SENT_CODES } fro
 /** A request whose body is in memory. */
 export type BufferedRequest = HttpRequest & { body?: string | undefined; uploadTimeoutMs?: undefined };
 
-const MAX_CONNECTIONS = 512;
-
 /**
  * Idle connections close before the platform drops them: a request written to a dropped connection has an
  * unknown outcome.
@@ -17,16 +15,16 @@ const MAX_CONNECTIONS = 512;
 const KEEP_ALIVE = { keepAliveTimeout: 4 * SECOND, keepAliveMaxTimeout: 15 * SECOND };
 
 /** Runs exchanges whose bodies are in memory, with a third of got's processor time: sends are the bulk of all calls. */
-export function createBufferedExchanges() {
+export function createBufferedExchanges(maxSockets: number) {
   const agent = new Agent({
     ...KEEP_ALIVE,
-    connections: MAX_CONNECTIONS,
+    connections: maxSockets,
     // The deadline covers both.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
   return {
-    async run({ method, url, headers, body, deadline }: BufferedRequest): Promise<Exchange> {
+    async run({ method, url, headers, body, deadline, signal }: BufferedRequest): Promise<Exchange> {
       const { origin, pathname, search } = url;
       // Not idempotent: undici must never repeat a send.
       const request = {
@@ -41,6 +39,7 @@ export function createBufferedExchanges() {
         deadline: Math.max(1, deadline),
         maxBytes: MAX_ANSWER_BYTES,
         keptBytes: MAX_ANSWER_BYTES,
+        signal,
       };
       const exchange = await sendRequest(agent, request, limits);
       await endOfTurn(); // the connection is free only then, and the caller's next call would open another one

@@ -36,8 +36,10 @@ export interface PlatformCall {
   deadline?: number;
   /** Additional milliseconds for the body when the API's caller streams it. */
   uploadTimeoutMs?: number;
-  /** Ids for the log entry, such as the client's. */
+  /** Ids for the log entry. `client`: the client whose share of the sockets the call uses. */
   about?: Fields;
+  /** Aborted when the answer of a read is not needed any more. */
+  signal?: AbortSignal | undefined;
 }
 
 /** The result of a call; `callOrThrow` throws a PlatformFailure for every outcome except `done`. */
@@ -47,6 +49,7 @@ export type Outcome =
   /** The response does not show whether the call succeeded. */
   | { outcome: "unreadable"; status: number }
   | NoAnswer
+  | NoSocket
   | HeldBack;
 
 /** Not sent: calls are on hold for `wait` more milliseconds because of a platform limit. */
@@ -62,6 +65,11 @@ export interface NoAnswer {
   outcome: "timeout" | "broken";
   sent: boolean;
   reason: string;
+}
+
+/** Not sent: the client's calls in progress used all its sockets to the platform until the deadline. */
+export interface NoSocket {
+  outcome: "no_socket";
 }
 
 export interface Refusal {

@@ -8,6 +8,7 @@ import { formEntries } from "./body.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
 import type { Exchange, Exchanges, OpenExchange } from "./exchange.ts";
 import { applyToQuota, findHold, type HoldStore, holdKeysOf, holdsAfter } from "./holds.ts";
+import { textOf } from "./json-values.ts";
 import { readAnswer } from "./read-answer.ts";
 import { nextRetryDelay } from "./retry.ts";
 import { readUsage, type Usage } from "./usage.ts";
@@ -78,15 +79,17 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     token === undefined || token === appToken(app) ? undefined : proofs(token);
 
   async function attempt(call: PlatformCall, deadline: number): Promise<Omit<Attempt, "tries">> {
-    const { method, body, uploadTimeoutMs, token } = call;
+    const { method, body, uploadTimeoutMs, token, signal } = call;
     const headers = { accept: "application/json", ...authorisation(token), ...body?.headers };
     const exchange = await exchanges.run({
+      client: clientOf(call.about),
       method,
       url: urlOf(call),
       headers,
       body: body?.body,
       deadline,
       uploadTimeoutMs,
+      signal,
     });
     return evaluate(call, exchange);
   }
@@ -109,7 +112,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     for (let tries = 1; ; tries += 1) {
       const last = await attempt(call, endsAt - Date.now());
       const retryDelay = nextRetryDelay(call, last.outcome, { tries, remaining: endsAt - Date.now() });
-      if (retryDelay === undefined || last.held) return { ...last, tries };
+      if (retryDelay === undefined || last.held || call.signal?.aborted) return { ...last, tries };
       await sleep(retryDelay);
     }
   }
@@ -133,6 +136,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     if (proof !== undefined) url.searchParams.set("appsecret_proof", proof);
     const { headers, body } = batchBody(calls, new URL(address).pathname.slice(1));
     const exchange = await exchanges.run({
+      client: clientOf(first.about),
       method: "POST",
       url,
       headers: { accept: "application/json", ...authorisation(first.token), ...headers },
@@ -174,7 +178,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       // A compressed file would arrive without its length and cost decompression.
       const headers = { ...authorisation(token), "accept-encoding": "identity" };
       const request = { method: "GET", url, headers, deadline: PLATFORM_CALL_DEADLINE_MS } as const;
-      const opened = await exchanges.open(request);
+      const opened = await exchanges.open({ client: clientOf(about), ...request });
       const { outcome } = opened;
       const logFields = { outcome, ...(outcome === "answered" ? { status: opened.status } : {}), tries: 1 };
       const where = { platform: name, method: "GET", path: url.pathname };
@@ -188,6 +192,8 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
 function checkPath(path: string): void {
   if (!/^\/\w+(\/\w+)?$/.test(path)) throw new PlatformFailure("missing", "There is no such object");
 }
+
+const clientOf = (about: PlatformCall["about"]): string | undefined => textOf(about?.client);
 
 const authorisation = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };

@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
-import type { NoAnswer } from "./call.ts";
+import type { NoAnswer, NoSocket } from "./call.ts";
 
 export interface HttpRequest {
+  /** The client for whom the request is sent: the sockets to a host are shared between clients. */
+  client?: string | undefined;
   method: "GET" | "POST" | "DELETE";
   url: URL;
   headers: Record<string, string>;
@@ -11,12 +13,15 @@ export interface HttpRequest {
   deadline: number;
   /** Additional milliseconds for the body when the API's caller streams it. */
   uploadTimeoutMs?: number | undefined;
+  /** Aborted when the answer is not needed any more; not for streamed bodies. */
+  signal?: AbortSignal | undefined;
 }
 
 /** The result of one HTTP exchange. */
 export type Exchange =
   | { outcome: "answered"; status: number; headers: IncomingHttpHeaders; text: string }
-  | NoAnswer;
+  | NoAnswer
+  | NoSocket;
 
 export interface Exchanges {
   run(request: HttpRequest): Promise<Exchange>;
@@ -28,7 +33,8 @@ export interface Exchanges {
 
 export type OpenExchange =
   | { outcome: "answered"; status: number; headers: IncomingHttpHeaders; body: Readable }
-  | NoAnswer;
+  | NoAnswer
+  | NoSocket;
 
 /** Limits memory per response; platform responses are far smaller. */
 export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;

@@ -9,6 +9,8 @@ export interface ListPageRequest {
   limit?: number | undefined;
   after?: string | undefined;
   before?: string | undefined;
+  /** Aborted when the page is not needed any more. */
+  signal?: AbortSignal | undefined;
 }
 
 /** A page of a platform's list. The platform's `next` link is not exposed because it contains the token. */
@@ -24,10 +26,10 @@ type ListCall = Omit<PlatformCall, "effect" | "method">;
 export async function readListPage(
   client: PlatformClient,
   call: ListCall,
-  { limit, after, before }: ListPageRequest,
+  { limit, after, before, signal }: ListPageRequest,
 ): Promise<PlatformListPage> {
   const query = { ...call.query, limit, after, before };
-  return toListPage(await client.callOrThrow({ ...call, effect: "read", method: "GET", query }));
+  return toListPage(await client.callOrThrow({ ...call, effect: "read", method: "GET", query, signal }));
 }
 
 function toListPage(body: unknown): PlatformListPage {

@@ -15,14 +15,14 @@ const IDLE_CONNECTION_TIMEOUT_MS = 15 * SECOND;
 
 const AGENT_OPTIONS = {
   keepAlive: true,
-  maxSockets: 512,
   maxFreeSockets: 64,
   timeout: IDLE_CONNECTION_TIMEOUT_MS,
 };
 
 /** Runs exchanges whose bodies are streams, up or down. */
-export function createStreamedExchanges(): Exchanges {
-  const agent = { http: new HttpAgent(AGENT_OPTIONS), https: new HttpsAgent(AGENT_OPTIONS) };
+export function createStreamedExchanges(maxSockets: number): Exchanges {
+  const agentOptions = { ...AGENT_OPTIONS, maxSockets };
+  const agent = { http: new HttpAgent(agentOptions), https: new HttpsAgent(agentOptions) };
   const client = got.extend({ agent, retry: { limit: 0 }, followRedirect: false, throwHttpErrors: false });
   const options = ({ method, headers, body }: HttpRequest) =>
     ({ method, headers, ...(body === undefined ? {} : { body }) }) satisfies OptionsInit;

@@ -1,3 +1,4 @@
+import { SECOND } from "../../runtime/durations.ts";
 import type { Outcome, PlatformCall, Refusal } from "../client/call.ts";
 import type { PlatformError } from "./platform-error.ts";
 import type { HoldWidth, TokenOwner, Verdict } from "./verdicts.ts";
@@ -8,7 +9,7 @@ interface FailureFacts {
   /** Defaults to the verdict's entry in RETRYABLE_VERDICTS. */
   retryable?: boolean;
   owner?: TokenOwner;
-  /** Milliseconds to stay away, when throttled or held. */
+  /** Milliseconds to stay away, when throttled or held, or without a socket. */
   wait?: number;
   platformError?: PlatformError | undefined;
   holds?: HoldWidth | undefined;
@@ -18,11 +19,15 @@ interface FailureFacts {
 const RETRYABLE_VERDICTS: readonly Verdict[] = [
   "throttled",
   "held",
+  "no_socket",
   "transient",
   "unreachable",
   "disconnected",
   "unusable_answer",
 ];
+
+/** The calls in progress have ended by then or soon after. */
+const NO_SOCKET_WAIT_MS = 5 * SECOND;
 
 /** A failed platform call. Callers switch on `verdict`; the HTTP layer turns it into an API error. */
 export class PlatformFailure extends Error {
@@ -30,7 +35,7 @@ export class PlatformFailure extends Error {
   readonly retryable: boolean;
   /** The owner of the token the call used. */
   readonly owner: TokenOwner;
-  /** Milliseconds to stay away, when throttled or held. */
+  /** Milliseconds to stay away, when throttled or held, or without a socket. */
   readonly wait: number | undefined;
   /** Undefined when the platform returned no error with a code. */
   readonly platformError: PlatformError | undefined;
@@ -91,6 +96,12 @@ export function toFailure(
         "held",
         "Calls are on hold because the platform's limit was reached; try again later",
         { wait: outcome.wait, holds: outcome.holds },
+      );
+    case "no_socket":
+      return new PlatformFailure(
+        "no_socket",
+        "Too many of your calls to this platform are in progress; nothing was sent",
+        { wait: NO_SOCKET_WAIT_MS },
       );
     case "refused":
       return failureOfRefusal(outcome, owner);

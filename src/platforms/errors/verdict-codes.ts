@@ -6,6 +6,7 @@ export const CODE_BY_VERDICT = {
   policy: "platform_policy_blocked",
   throttled: "platform_rate_limited",
   held: "platform_rate_limited",
+  no_socket: "rate_limited",
   missing: "platform_object_not_found",
   transient: "platform_unavailable",
   unreachable: "platform_unavailable",

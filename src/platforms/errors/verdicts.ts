@@ -18,6 +18,7 @@ export type RefusalVerdict =
 export type Verdict =
   | RefusalVerdict
   | "held"
+  | "no_socket"
   | "timeout"
   | "unreachable"
   | "disconnected"

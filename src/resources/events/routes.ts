@@ -1,10 +1,12 @@
 import { toEvent, toEventDetail } from "../../domain/events/event-dto.ts";
-import { replayEvents } from "../../domain/events/replay.ts";
+import { countReplay, type ReplayInput, replayEvents } from "../../domain/events/replay.ts";
 import { searchEvents } from "../../domain/events/search-events.ts";
-import { notFound } from "../../http/api-error.ts";
+import { ApiError, notFound } from "../../http/api-error.ts";
+import { createHeavyOperations } from "../../http/heavy-operations.ts";
 import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
+import { SECOND } from "../../runtime/durations.ts";
 import { event, eventDetail } from "../../schema/events/event.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findEvent, listAttempts } from "../../store/events/events.ts";
@@ -13,7 +15,11 @@ import { eventFilters, eventParams, eventReplay, replayedEvents, retriedEvent } 
 
 const noSuchEvent = () => notFound("event");
 
+/** Below the time that a request waits for Postgres. */
+const MAX_COUNT_MS = 4 * SECOND;
+
 export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNotifier }): Route[] {
+  const bulkRetries = createHeavyOperations("bulk retry");
   return [
     route({
       method: "get",
@@ -74,14 +80,27 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
       operationId: "retryEvents",
       scope: "webhooks:manage",
       summary: "Send all failed or skipped events of a period again",
-      description: "Events that are sent again never delay new events.",
+      description:
+        "Events that are sent again never delay new events. A client runs one bulk retry at a time: another one meanwhile is 429 `rate_limited`. When the caller disconnects, the events that were not reached yet stay unchanged. A `dry_run` of more events than can be counted in 4 seconds is 503 `overloaded`: choose a shorter period.",
+      errors: ["rate_limited", "overloaded"],
       body: eventReplay,
       status: 202,
       reply: replayedEvents,
-      handle({ caller, body }) {
+      handle({ caller: { clientId }, body, callerGone }) {
         const { since, until, dry_run: dryRun = false, ...filters } = body;
-        return replayEvents(db, caller.clientId, { ...filters, ...periodOf(body), dryRun });
+        const input = { ...filters, ...periodOf(body) };
+        return bulkRetries.run(clientId, () =>
+          dryRun
+            ? requireCount(db, clientId, input)
+            : replayEvents(db, clientId, { ...input, signal: callerGone() }),
+        );
       },
     }),
   ];
+}
+
+async function requireCount(db: Database, clientId: string, input: ReplayInput) {
+  const counts = await countReplay(db, clientId, { ...input, timeoutMs: MAX_COUNT_MS });
+  if (counts) return counts;
+  throw new ApiError("overloaded", "The events could not be counted in time: choose a shorter period");
 }

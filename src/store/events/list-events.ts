@@ -20,6 +20,12 @@ export interface EventSearch {
   filters: EventFilters;
 }
 
+/** How many events are due again after a replay, and how many cannot be delivered. */
+export interface EventCounts {
+  queued: number;
+  held: number;
+}
+
 /** Sorts after every id. */
 const MAX_ID = "\x7f";
 
@@ -51,6 +57,58 @@ export function listEvents(db: Database, clientId: string, search: EventSearch):
     await tx.query("set local enable_partitionwise_join = on");
     return tx.query<EventRow>(text, values);
   });
+}
+
+interface EventCount {
+  statuses: readonly string[];
+  filters: Omit<EventFilters, "status">;
+}
+
+/** Counts with one statement, which Postgres itself ends after `timeoutMs`: the result is then undefined. */
+export async function countEvents(
+  db: Database,
+  clientId: string,
+  { timeoutMs, ...count }: EventCount & { timeoutMs: number },
+): Promise<EventCounts | undefined> {
+  const { text, values } = countStatement(clientId, count);
+  try {
+    return await db.transaction(async (tx) => {
+      await tx.query(`set local statement_timeout = ${timeoutMs}; set local enable_partitionwise_join = on`);
+      const [counts] = await tx.query<EventCounts>(text, values);
+      return counts;
+    });
+  } catch (error) {
+    if (isStatementTimeout(error)) return undefined;
+    throw error;
+  }
+}
+
+const isStatementTimeout = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "57014";
+
+/** Reads each event of the period once, for all statuses. */
+export function countStatement(clientId: string, { statuses, filters }: EventCount) {
+  const values: unknown[] = [];
+  const bind: Bind = (value) => `$${values.push(value)}`;
+  const client = bind(clientId);
+  const conditions = {
+    ...filterConditions(filters, bind),
+    deliveries: [`${EVENT_STATUS} = any(${bind(statuses)})`],
+  };
+  const slices = slicesOf(conditions, filters, bind).map(
+    (slice) => `
+    select e.key
+    from ${FROM_CLAUSES.ed}
+    where ${whereClause(slice, ["e", "d"], client)}`,
+  );
+  const text = `
+  select count(*) filter (where not is_held)::integer as queued, count(*) filter (where is_held)::integer as held
+  from (
+    select w.webhook_url is null or coalesce(e.key = any(w.disabled_keys), false) as is_held
+    from (${slices.join(" union all ")}) e
+    left join webhook_configs w on w.id = ${client}
+  ) counted`;
+  return { text, values };
 }
 
 /**
@@ -94,12 +152,17 @@ export function listStatement(clientId: string, { page, filters }: EventSearch) 
 }
 
 function conditionsOf({ page, filters }: EventSearch, bind: Bind): Conditions {
-  const { status, since, until } = filters;
+  const { ids, ...conditions } = filterConditions(filters, bind);
   const position = page.before === undefined ? `< ${bind(page.after ?? MAX_ID)}` : `> ${bind(page.before)}`;
+  return { ids: [position, ...ids], ...conditions };
+}
+
+function filterConditions(filters: EventFilters, bind: Bind): Conditions {
+  const { status, since, until } = filters;
   const columns = FILTER_COLUMNS.filter((name) => filters[name] !== undefined);
   return {
     // An event is never recorded before it occurred, so its id is not older than `since`.
-    ids: [position, ...(since ? [`>= ${bind(idAt(since.getTime()))}`] : [])],
+    ids: since ? [`>= ${bind(idAt(since.getTime()))}`] : [],
     events: [
       ...columns.map((name) => `e.${name} = ${bind(filters[name])}`),
       ...(since ? [`e.occurred_at >= ${bind(since)}`] : []),
@@ -131,20 +194,29 @@ interface SliceOptions {
   limit: string;
 }
 
-function selectIds({ ids, events, deliveries }: Conditions, { client, order, limit }: SliceOptions): string {
+function selectIds(conditions: Conditions, { client, order, limit }: SliceOptions): string {
+  const { events, deliveries } = conditions;
   const sources = deliveries.length === 0 ? ["e"] : events.length === 0 ? ["d"] : ["e", "d"];
+  return `(
+      select ${sources[0]}.id
+      from ${FROM_CLAUSES[sources.join("")]}
+      where ${whereClause(conditions, sources, client)}
+      order by ${sources[0]}.id ${order}
+      limit ${limit}
+    )`;
+}
+
+function whereClause(
+  { ids, events, deliveries }: Conditions,
+  sources: readonly string[],
+  client: string,
+): string {
   // Repeated for both tables: the planner does not derive it from the join condition.
   const shared = sources.flatMap((source) => [
     `${source}.client_id = ${client}`,
     ...ids.map((range) => `${source}.id ${range}`),
   ]);
-  return `(
-      select ${sources[0]}.id
-      from ${FROM_CLAUSES[sources.join("")]}
-      where ${[...shared, ...events, ...deliveries].join("\n      and ")}
-      order by ${sources[0]}.id ${order}
-      limit ${limit}
-    )`;
+  return [...shared, ...events, ...deliveries].join("\n      and ");
 }
 
 const FROM_CLAUSES: Readonly<Record<string, string>> = {

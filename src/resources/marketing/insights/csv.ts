@@ -1,5 +1,6 @@
 import { formatInsightsCsv, type InsightsSelection } from "../../../domain/ads/insights-csv/insights-csv.ts";
-import { invalidField } from "../../../http/api-error.ts";
+import { invalidField, overloaded } from "../../../http/api-error.ts";
+import { createHeavyOperations } from "../../../http/heavy-operations.ts";
 import { CsvReply } from "../../../http/route.ts";
 import {
   eachPageOfItems,
@@ -23,11 +24,30 @@ export function requireNoPaging(query: { [N in (typeof PAGING_PARAMETERS)[number
       throw invalidField(`/${name}`, `${name} cannot be combined with CSV, which has all rows`);
 }
 
+interface CsvExport {
+  caller: { clientId: string };
+  callerGone(): AbortSignal;
+  readPage(page: ListPageRequest): Promise<PlatformListPage>;
+  selection: InsightsSelection;
+}
+
 /** Streams all rows. Throws when the first ones cannot be read, so that the reply can still be an error. */
-export async function csvReply(
-  readPage: (page: ListPageRequest) => Promise<PlatformListPage>,
-  selection: InsightsSelection,
-): Promise<CsvReply> {
-  const pages = eachPageOfItems((after) => readPage({ limit: MAX_ROWS_PER_PAGE, after }));
-  return new CsvReply(await formatInsightsCsv(pages, selection));
+export type CsvExporter = (csvExport: CsvExport) => Promise<CsvReply>;
+
+/** A client exports one file at a time. An export ends, with the page that it reads, when the caller disconnects. */
+export function createCsvExporter(): CsvExporter {
+  const exports = createHeavyOperations("CSV export");
+  return async ({ caller, callerGone, readPage, selection }) => {
+    const grant = exports.begin(caller.clientId);
+    const signal = callerGone();
+    const pages = eachPageOfItems((after) => readPage({ limit: MAX_ROWS_PER_PAGE, after, signal }));
+    try {
+      const reply = new CsvReply(await formatInsightsCsv(pages, selection));
+      reply.body.once("close", grant.release);
+      return reply;
+    } catch (error) {
+      grant.release();
+      throw signal.aborted ? overloaded() : error; // nobody reads it, and it is no fault to log
+    }
+  };
 }

@@ -9,7 +9,7 @@ import type { ListPageRequest } from "../../../platforms/client/list-pages.ts";
 import { DEFAULT_INSIGHTS_FIELDS } from "../../../schema/ad-enumerations.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
-import { CSV_EXAMPLE, csvReply, requireNoPaging } from "./csv.ts";
+import { CSV_EXAMPLE, type CsvExporter, requireNoPaging } from "./csv.ts";
 import { toInsightsQuery } from "./read-query.ts";
 import { DEFAULT_ROWS_PER_PAGE, type InsightsQueryDto, insightsQuery, insightsRows } from "./schema.ts";
 
@@ -17,7 +17,7 @@ export interface InsightsParts extends AdObjectParts {
   secretBox: SecretBox;
 }
 
-export const insightsRoute = (parts: InsightsParts) =>
+export const insightsRoute = (parts: InsightsParts, exportCsv: CsvExporter) =>
   route({
     method: "get",
     path: "/api/marketing/insights",
@@ -25,8 +25,8 @@ export const insightsRoute = (parts: InsightsParts) =>
     scope: "marketing:read",
     summary: "Query the delivery metrics of an account, campaign, ad set or ad",
     description:
-      "For many rows, start a report instead. With `Accept: text/csv` the response has all rows, without paging. Money in the rows is in major units of the currency, unlike budgets. Without delivery there are no rows.",
-    errors: ACCOUNT_ERRORS,
+      "For many rows, start a report instead. With `Accept: text/csv` the response has all rows, without paging; a client exports one CSV file at a time, and another one meanwhile is 429 `rate_limited`. Money in the rows is in major units of the currency, unlike budgets. Without delivery there are no rows.",
+    errors: [...ACCOUNT_ERRORS, "rate_limited"],
     query: insightsQuery,
     reply: insightsRows,
     csv: CSV_EXAMPLE,
@@ -43,7 +43,7 @@ export const insightsRoute = (parts: InsightsParts) =>
           recommendReport,
         );
       const { fields = DEFAULT_INSIGHTS_FIELDS, breakdowns } = query;
-      if (wantsCsv) return csvReply(readPage, { fields, breakdowns });
+      if (wantsCsv) return exportCsv({ ...context, readPage, selection: { fields, breakdowns } });
       const { items, ...positions } = await readPage(page);
       return { ...listReply({ data: items, ...positions }, rowCursors), currency: account.row.currency };
     },

@@ -6,7 +6,7 @@ import { type Route, route } from "../../../http/route.ts";
 import { insightsReportRun } from "../../../schema/insights-reports.ts";
 import { MAX_FIELD_BYTES } from "../ad-object-fields.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
-import { CSV_EXAMPLE, csvReply, requireNoPaging } from "./csv.ts";
+import { CSV_EXAMPLE, type CsvExporter, requireNoPaging } from "./csv.ts";
 import type { InsightsParts } from "./insights-route.ts";
 import { toInsightsQuery } from "./read-query.ts";
 import { requireReport } from "./require-report.ts";
@@ -19,9 +19,9 @@ import {
   resultsQuery,
 } from "./schema.ts";
 
-export function reportRoutes(parts: InsightsParts): Route[] {
+export function reportRoutes(parts: InsightsParts, exportCsv: CsvExporter): Route[] {
   const reader = createReportReader(parts);
-  return [startRoute(parts), statusRoute(parts, reader), resultsRoute(parts, reader)];
+  return [startRoute(parts), statusRoute(parts, reader), resultsRoute(parts, reader, exportCsv)];
 }
 
 const PATH = "/api/marketing/insights/reports";
@@ -69,7 +69,7 @@ const statusRoute = (parts: InsightsParts, reader: ReportReader) =>
     },
   });
 
-const resultsRoute = (parts: InsightsParts, reader: ReportReader) =>
+const resultsRoute = (parts: InsightsParts, reader: ReportReader, exportCsv: CsvExporter) =>
   route({
     method: "get",
     path: `${PATH}/{report_run_id}/results`,
@@ -77,8 +77,8 @@ const resultsRoute = (parts: InsightsParts, reader: ReportReader) =>
     scope: "marketing:read",
     summary: "List the rows of an insights report",
     description:
-      "Before the report has completed, the list is empty. With `Accept: text/csv` the response has all rows, without paging.",
-    errors: ACCOUNT_ERRORS,
+      "Before the report has completed, the list is empty. With `Accept: text/csv` the response has all rows, without paging; a client exports one CSV file at a time, and another one meanwhile is 429 `rate_limited`.",
+    errors: [...ACCOUNT_ERRORS, "rate_limited"],
     params: reportParams,
     query: resultsQuery,
     reply: insightsRows,
@@ -90,7 +90,12 @@ const resultsRoute = (parts: InsightsParts, reader: ReportReader) =>
       const page = pageRequest({ limit: DEFAULT_ROWS_PER_PAGE, ...query }, reportCursors);
       if (wantsCsv) requireNoPaging(query);
       const ref = await requireReport(parts, toRequester(context), requested);
-      if (wantsCsv) return csvReply((page) => reader.readRows(ref, page), { ...ref.report });
+      if (wantsCsv)
+        return exportCsv({
+          ...context,
+          readPage: (page) => reader.readRows(ref, page),
+          selection: { ...ref.report },
+        });
       const { items, ...positions } = await reader.readRows(ref, page);
       const { currency } = ref.account.row;
       return { ...listReply({ data: items, ...positions }, reportCursors), currency };

@@ -1,0 +1,40 @@
+import { SECOND } from "../runtime/durations.ts";
+import { createShares, type Grant } from "../runtime/shares.ts";
+import { ApiError, retryAfter } from "./api-error.ts";
+
+/** Limits a kind of operation that costs much: a client runs one at a time in this process. */
+export interface HeavyOperations {
+  /** Throws 429 at once while the client runs another one. The grant is released when the operation has ended. */
+  begin(clientId: string): Grant;
+  run<T>(clientId: string, work: () => Promise<T>): Promise<T>;
+}
+
+const RETRY_AFTER_MS = 5 * SECOND;
+
+/** `name` is the operation's name in the message: "bulk retry". */
+export function createHeavyOperations(name: string): HeavyOperations {
+  const shares = createShares({
+    capacity: Number.POSITIVE_INFINITY,
+    share: 1,
+    maxWaitingPerKey: 0,
+    maxWaitMs: 0,
+  });
+  function begin(clientId: string): Grant {
+    const grant = shares.tryTake(clientId, 1);
+    if (grant) return grant;
+    throw new ApiError("rate_limited", `Another ${name} of this client is still in progress`, {
+      headers: retryAfter(RETRY_AFTER_MS),
+    });
+  }
+  return {
+    begin,
+    async run(clientId, work) {
+      const grant = begin(clientId);
+      try {
+        return await work();
+      } finally {
+        grant.release();
+      }
+    },
+  };
+}
