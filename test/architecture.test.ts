@@ -33,6 +33,7 @@ const ALLOWED_IMPORTS: Record<string, readonly string[]> = {
     "src/http/lists.ts",
     "src/http/api-error.ts",
     "src/http/channel-errors.ts",
+    "src/http/heavy-operations.ts",
     "src/http/platform-errors.ts",
     "src/http/views",
     "src/schema",

@@ -14,6 +14,9 @@ const MIB = 1_048_576;
 const MAX_FILE_BYTES = 10 * MIB;
 const TOKEN = "a-token-to-look-for";
 
+/** The platform is called when so much of a file has come. */
+const READ_AHEAD_BYTES = 256 * 1_024;
+
 /** A single shared chunk, so that the sender itself uses no memory. */
 const CHUNK = Buffer.alloc(65_536, "x");
 
@@ -150,13 +153,23 @@ t.test("media streams", async (t) => {
     for (const extra of [{}, { "content-length": String(MAX_FILE_BYTES) }]) {
       const aborted = openRequest("POST", extra as Record<string, string>);
       const startedBefore = started.length;
-      aborted.outgoing.write(CHUNK);
+      for (let bytes = 0; bytes < READ_AHEAD_BYTES; bytes += CHUNK.length) aborted.outgoing.write(CHUNK);
       await until("the upload has started", () => started.length > startedBefore);
       aborted.outgoing.destroy();
       t.match(await aborted.line(), { status: 400, error: "validation_failed" });
       await until("the platform's connection closes", () => incomplete.length === started.length);
     }
     t.same(platform.uploadedBytes, []);
+  });
+
+  t.test("an upload aborted before 256 KiB have come does not reach the platform", async (t) => {
+    const connections = platform.connections();
+    const { outgoing, line, id } = openRequest("POST", { "content-length": String(MAX_FILE_BYTES) });
+    outgoing.write(CHUNK, () => outgoing.destroy());
+    t.match(await line(), { status: 400, error: "validation_failed" });
+    t.equal(platform.connections(), connections);
+    const events = api.lines.filter(({ request_id }) => request_id === id).map(({ event }) => event);
+    t.same(events, ["http.request"], "there was no call, and no fault is logged");
   });
 
   t.test("a download that breaks at the platform closes the caller's connection", async (t) => {

@@ -2,9 +2,13 @@ import t from "tap";
 import { startAdsContext } from "../../../fixtures/tenants/ad-grants.ts";
 import { type ActiveAdvertiser, makeActiveAdvertiser } from "../../../fixtures/tenants/ad-objects.ts";
 import { startReport, untilEnded } from "../../../fixtures/tenants/insights-reports.ts";
+import { until } from "../../../fixtures/until.ts";
 
 /** The days of the period: enough for several pages of 500 rows. */
 const DAYS = 100;
+
+/** Below the deadline of a platform call: an export of a caller that has gone does not wait for it. */
+const MAX_EXPORT_MS = 15_000;
 
 const LINES = /^(?:[^\r\n]*\r\n)+$/;
 
@@ -66,6 +70,40 @@ t.test("insights as CSV", async (t) => {
         body: { data: { length: 6 } },
       },
     );
+  });
+
+  t.test("a client exports one file at a time, until it has ended or the caller has gone", async (t) => {
+    const other = await makeActiveAdvertiser(context);
+    const { headers: otherHeaders } = await other.createKey("marketing:read");
+    const query = `?${account}&date_preset=last_7d`;
+    await context.arm({ kind: "delay", ms: 600_000, match: { path_prefix: "/act_" } });
+    const caller = new AbortController();
+    const first = fetch(`${context.api.address}/api/marketing/insights${query}`, {
+      headers: { ...key.headers, accept: "text/csv", "x-request-id": "first-export" },
+      signal: caller.signal,
+    });
+    first.catch(() => {});
+    const second = await until("the first export is in progress", async () => {
+      const reply = await readCsv(query);
+      return reply.status === 429 ? reply : undefined;
+    });
+    t.equal(second.headers.get("retry-after"), "5");
+    t.match(second.body, { error: "rate_limited" });
+    t.equal((await readCsv(`?ad_account_id=${other.adAccountId}`, otherHeaders)).status, 200);
+    t.equal(
+      (await context.api.call("GET", `/api/marketing/insights${query}`, { headers: key.headers })).status,
+      200,
+      "JSON is not limited",
+    );
+    caller.abort();
+    const line = await until("the first export has ended", () =>
+      context.api.lines.find(
+        ({ event, request_id }) => event === "http.request" && request_id === "first-export",
+      ),
+    );
+    t.ok(Number(line.ms) < MAX_EXPORT_MS, `${line.ms} ms`);
+    t.equal((await readCsv(query)).status, 200);
+    t.notOk(context.api.lines.some(({ event }) => event === "http.failed"));
   });
 
   t.test("a page cannot be selected", async (t) => {

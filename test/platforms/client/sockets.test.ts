@@ -1,0 +1,111 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import t, { type Test } from "tap";
+import { platformApiError } from "../../../src/http/platform-errors.ts";
+import { createPlatformClient } from "../../../src/platforms/client/client.ts";
+import { createExchanges } from "../../../src/platforms/client/create-exchanges.ts";
+import { toFailure } from "../../../src/platforms/errors/failure.ts";
+import { toSendOutcome } from "../../../src/platforms/sends.ts";
+import { captureLog } from "../../fixtures/captured-log.ts";
+import { startBackend } from "../../fixtures/events/backends.ts";
+import { failedAs } from "../../fixtures/platforms/failures.ts";
+import { until } from "../../fixtures/until.ts";
+
+const MAX_SOCKETS = 8;
+/** A quarter of them. */
+const SHARE = 2;
+const LONG_MS = 60_000;
+
+/** A platform that answers when the test says so, except requests to /now. */
+async function startSlowPlatform(t: Test) {
+  const pending: ServerResponse[] = [];
+  const { url, connections } = await startBackend(t, (request, response) => {
+    request.resume();
+    if (request.url?.startsWith("/now")) response.end("{}");
+    else pending.push(response);
+  });
+  const exchanges = createExchanges(MAX_SOCKETS);
+  t.teardown(exchanges.close);
+  const requestOf = (client: string, path: string, deadline = LONG_MS) =>
+    ({ client, method: "POST", url: new URL(path, url), headers: {}, deadline }) as const;
+  return {
+    url,
+    connections,
+    pending,
+    exchanges,
+    requestOf,
+    send: (...args: Parameters<typeof requestOf>) => exchanges.run({ ...requestOf(...args), body: "{}" }),
+    upload: (...args: Parameters<typeof requestOf>) =>
+      exchanges.run({ ...requestOf(...args), body: Readable.from([Buffer.from("x")]) }),
+  };
+}
+
+t.test("a client uses at most a quarter of the sockets to a host, and the others go through", async (t) => {
+  const platform = await startSlowPlatform(t);
+  const { pending, send, upload } = platform;
+  const calls = [send("a", "/slow"), upload("a", "/slow")];
+  await until("the client's share is in use", () => pending.length === SHARE);
+  const waiting = [send("a", "/slow"), upload("a", "/slow")];
+  t.match(await send("b", "/now"), { outcome: "answered" });
+  t.match(await upload("b", "/now"), { outcome: "answered" });
+  t.equal(pending.length, SHARE, "further calls of the first client wait");
+  for (const response of pending.splice(0)) response.end("{}");
+  await until("the waiting calls are sent", () => pending.length === SHARE);
+  for (const response of pending) response.end("{}");
+  for (const exchange of await Promise.all([...calls, ...waiting]))
+    t.match(exchange, { outcome: "answered" });
+});
+
+t.test("a call that gets no socket within its deadline is not sent", async (t) => {
+  const { pending, send, upload } = await startSlowPlatform(t);
+  const calls = Array.from({ length: SHARE }, () => send("a", "/slow"));
+  await until("the client's share is in use", () => pending.length === SHARE);
+  t.same(await send("a", "/slow", 200), { outcome: "no_socket" });
+  t.same(await upload("a", "/slow", 200), { outcome: "no_socket" });
+  t.equal(pending.length, SHARE);
+  for (const response of pending) response.end("{}");
+  await Promise.all(calls);
+  const outcome = { outcome: "no_socket" } as const;
+  t.match(platformApiError(toFailure(outcome, { effect: "create" })), {
+    status: 429,
+    code: "rate_limited",
+    headers: { "Retry-After": "5" },
+    extra: { retryable: true },
+  });
+  t.same(
+    toSendOutcome(outcome, () => undefined),
+    { outcome: "retry", pair: false },
+  );
+});
+
+t.test("a download holds its socket until its body is closed", async (t) => {
+  const { pending, exchanges, requestOf, send } = await startSlowPlatform(t);
+  const opening = Array.from({ length: SHARE }, () => exchanges.open({ ...requestOf("a", "/file"), method: "GET" }));
+  await until("the downloads have reached the platform", () => pending.length === SHARE);
+  for (const response of pending) response.write("the beginning");
+  const opened = await Promise.all(opening);
+  t.same(await send("a", "/now", 200), { outcome: "no_socket" });
+  for (const download of opened) {
+    if (download.outcome !== "answered") return t.fail(download.outcome);
+    download.body.destroy();
+    await once(download.body, "close");
+  }
+  t.match(await send("a", "/now"), { outcome: "answered" });
+});
+
+t.test("the share of a call is that of the client in its log fields", async (t) => {
+  const { url, pending, exchanges } = await startSlowPlatform(t);
+  const { log } = captureLog();
+  const holds = { remaining: async () => 0, hold: async () => {} };
+  const app = { id: "1", secret: "secret" };
+  const client = createPlatformClient({ name: "ads", address: url, app, exchanges, holds, log });
+  const read = (path: string, id: string, deadline = LONG_MS) =>
+    client.callOrThrow({ effect: "read", method: "GET", path, about: { client: id }, deadline });
+  const reads = Array.from({ length: SHARE }, () => read("/slow", "a"));
+  await until("the client's share is in use", () => pending.length === SHARE);
+  await t.rejects(read("/now", "a", 200), failedAs("no_socket"));
+  t.same(await read("/now", "b"), {});
+  for (const response of pending) response.end("{}");
+  await Promise.all(reads);
+});

@@ -1,0 +1,113 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import t from "tap";
+import { HOUR } from "../../../src/runtime/durations.ts";
+import { configureWebhook, makeEvents } from "../../fixtures/events/events.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { watchStatements } from "../../fixtures/servers/statements.ts";
+import { makeTenant } from "../../fixtures/tenants/tenants.ts";
+import { until } from "../../fixtures/until.ts";
+
+const PATH = "/api/webhooks/events/retry";
+const since = new Date(Date.now() - HOUR).toISOString();
+
+const isCount = (text: string) => text.includes("count(*) filter");
+const isReplay = (text: string) => text.includes("update deliveries d");
+
+/** A client with failed events. */
+async function makeFailedEvents(api: Api, count: number) {
+  const tenant = await makeTenant(api);
+  await configureWebhook(api, tenant);
+  await makeEvents(api, tenant, ...Array.from({ length: count }, () => ({})));
+  await api.db.query("update deliveries set state = 'failed' where client_id = $1", [tenant.id]);
+  const { headers } = await tenant.createKey("webhooks:manage");
+  return {
+    headers,
+    retryAll: (json: object = {}) => api.call("POST", PATH, { headers, json: { since, ...json } }),
+    async countFailed() {
+      const rows = await api.db.query("select from deliveries where client_id = $1 and state = 'failed'", [
+        tenant.id,
+      ]);
+      return rows.length;
+    },
+  };
+}
+
+t.test("limits of bulk retries", async (t) => {
+  let beforeStatement: (text: string) => Promise<void> = async () => {};
+  const { statements, database } = watchStatements((text) => beforeStatement(text));
+  const api = await startApi(t, { database });
+  t.afterEach(() => {
+    beforeStatement = async () => {};
+  });
+
+  t.test("a dry run counts with one statement", async (t) => {
+    const { retryAll } = await makeFailedEvents(api, 1_200);
+    await retryAll({ dry_run: true }); // authenticates, which is cached then
+    statements.length = 0;
+    t.same((await retryAll({ dry_run: true })).body, { queued: 1_200, not_redispatched: 0 });
+    const [settings, ...rest] = statements.filter((text) => /deliveries|statement_timeout/.test(text));
+    t.match(settings, /^set local statement_timeout = 4000/);
+    t.equal(rest.length, 1);
+  });
+
+  t.test("a dry run that Postgres does not finish in time is 503", async (t) => {
+    const { retryAll } = await makeFailedEvents(api, 1);
+    await api.db.transaction(async (tx) => {
+      await tx.query("lock table deliveries in access exclusive mode");
+      const { status, body } = await retryAll({ dry_run: true });
+      t.equal(status, 503);
+      t.match(body, { error: "overloaded", message: /shorter period/ });
+    });
+    t.match(await retryAll({ dry_run: true }), { status: 202, body: { queued: 1 } });
+  });
+
+  t.test("a client runs one bulk retry at a time", async (t) => {
+    const [one, other] = [await makeFailedEvents(api, 1), await makeFailedEvents(api, 1)];
+    let [release, isStarted] = [() => {}, false];
+    beforeStatement = async (text) => {
+      if (isStarted || !isCount(text)) return;
+      isStarted = true;
+      await new Promise<void>((resolve) => (release = resolve));
+    };
+    const first = one.retryAll({ dry_run: true });
+    await until("the first retry is in progress", () => isStarted);
+    for (const dry_run of [true, false]) {
+      const { status, headers, body } = await one.retryAll({ dry_run });
+      t.equal(status, 429);
+      t.equal(headers.get("retry-after"), "5");
+      t.match(body, { error: "rate_limited" });
+      t.equal((await other.retryAll({ dry_run })).status, 202, "another client's retry");
+    }
+    release();
+    t.equal((await first).status, 202);
+    t.match(await one.retryAll(), { status: 202, body: { queued: 1 } });
+  });
+
+  t.test("a bulk retry stops when its caller has disconnected", async (t) => {
+    const { headers, retryAll, countFailed } = await makeFailedEvents(api, 1_600);
+    const outgoing = request(api.address + PATH, {
+      method: "POST",
+      headers: { ...headers, "x-request-id": "gone" },
+      agent: false,
+    });
+    outgoing.on("error", () => {});
+    let replays = 0;
+    beforeStatement = async (text) => {
+      if (!isReplay(text)) return;
+      replays += 1;
+      if (outgoing.destroyed) return;
+      outgoing.destroy();
+      await once(outgoing, "close");
+      await fetch(`${api.address}/healthz`); // the server has then seen the end of the connection before it
+    };
+    outgoing.end(JSON.stringify({ since }));
+    await until("the retry has ended", () =>
+      api.lines.find(({ event, request_id }) => event === "http.request" && request_id === "gone"),
+    );
+    t.equal(replays, 1, "no step after the one in progress");
+    const failed = await countFailed();
+    t.ok(failed > 0, `${failed} events are unchanged`);
+    t.match(await retryAll(), { status: 202, body: { queued: failed } }, "the rest can be retried");
+  });
+});
