@@ -18,7 +18,7 @@ export interface ReplayInput {
 }
 
 interface ReplayOptions {
-  /** Aborted when nobody waits for the result: no further batch is started. */
+  /** Aborted when the caller has gone: no further batch is started. */
   signal?: AbortSignal;
   /** Called with the number of events processed since the last call. */
   onBatch?(count: number): void;

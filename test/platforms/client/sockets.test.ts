@@ -81,7 +81,9 @@ t.test("a call that gets no socket within its deadline is not sent", async (t) =
 
 t.test("a download holds its socket until its body is closed", async (t) => {
   const { pending, exchanges, requestOf, send } = await startSlowPlatform(t);
-  const opening = Array.from({ length: SHARE }, () => exchanges.open({ ...requestOf("a", "/file"), method: "GET" }));
+  const opening = Array.from({ length: SHARE }, () =>
+    exchanges.open({ ...requestOf("a", "/file"), method: "GET" }),
+  );
   await until("the downloads have reached the platform", () => pending.length === SHARE);
   for (const response of pending) response.write("the beginning");
   const opened = await Promise.all(opening);

@@ -47,7 +47,7 @@ export function createCsvExporter(): CsvExporter {
       return reply;
     } catch (error) {
       grant.release();
-      throw signal.aborted ? overloaded() : error; // nobody reads it, and it is no fault to log
+      throw signal.aborted ? overloaded() : error; // an abort by the caller is no fault to log
     }
   };
 }

@@ -1,4 +1,6 @@
 import t from "tap";
+import type { ReceivedCall } from "../../../fixtures/platforms/platforms.ts";
+import { callSandbox } from "../../../fixtures/sandbox/sandbox.ts";
 import { startAdsContext } from "../../../fixtures/tenants/ad-grants.ts";
 import { type ActiveAdvertiser, makeActiveAdvertiser } from "../../../fixtures/tenants/ad-objects.ts";
 import { startReport, untilEnded } from "../../../fixtures/tenants/insights-reports.ts";
@@ -75,7 +77,7 @@ t.test("insights as CSV", async (t) => {
   t.test("a client exports one file at a time, until it has ended or the caller has gone", async (t) => {
     const other = await makeActiveAdvertiser(context);
     const { headers: otherHeaders } = await other.createKey("marketing:read");
-    const query = `?${account}&date_preset=last_7d`;
+    const query = `?${account}&date_preset=yesterday`;
     await context.arm({ kind: "delay", ms: 600_000, match: { path_prefix: "/act_" } });
     const caller = new AbortController();
     const first = fetch(`${context.api.address}/api/marketing/insights${query}`, {
@@ -83,10 +85,12 @@ t.test("insights as CSV", async (t) => {
       signal: caller.signal,
     });
     first.catch(() => {});
-    const second = await until("the first export is in progress", async () => {
-      const reply = await readCsv(query);
-      return reply.status === 429 ? reply : undefined;
+    await until("the first export waits for the platform", async () => {
+      const { body } = await callSandbox(`${context.sandbox.origin}/_sandbox/requests`);
+      return body.data.some((call: ReceivedCall) => call.query.date_preset === "yesterday");
     });
+    const second = await readCsv(query);
+    t.equal(second.status, 429);
     t.equal(second.headers.get("retry-after"), "5");
     t.match(second.body, { error: "rate_limited" });
     t.equal((await readCsv(`?ad_account_id=${other.adAccountId}`, otherHeaders)).status, 200);
