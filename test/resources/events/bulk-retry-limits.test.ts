@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { request } from "node:http";
 import t from "tap";
 import { HOUR } from "../../../src/runtime/durations.ts";
@@ -97,14 +96,14 @@ t.test("limits of bulk retries", async (t) => {
       if (!isReplay(text)) return;
       replays += 1;
       if (outgoing.destroyed) return;
-      outgoing.destroy();
-      await once(outgoing, "close");
+      await new Promise<void>((resolve) => outgoing.once("close", resolve).destroy());
       await fetch(`${api.address}/healthz`); // the server has then seen the end of the connection before it
     };
     outgoing.end(JSON.stringify({ since }));
-    await until("the retry has ended", () =>
+    const line = await until("the retry has ended", () =>
       api.lines.find(({ event, request_id }) => event === "http.request" && request_id === "gone"),
     );
+    t.equal(line.status, 202);
     t.equal(replays, 1, "no step after the one in progress");
     const failed = await countFailed();
     t.ok(failed > 0, `${failed} events are unchanged`);
