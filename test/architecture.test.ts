@@ -94,7 +94,7 @@ const HOMES: Record<string, readonly string[]> = {
   undici: ["src/delivery", "src/platforms", "src/runtime/http"],
 };
 
-const MAX_FILE_LINES = 250;
+const MAX_FILE_LINES = 400;
 const MAX_FOLDER_FILES = 20;
 
 interface Import {

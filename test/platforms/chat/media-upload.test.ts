@@ -73,8 +73,8 @@ t.test("a slow upload is 408 and no fault in the log", async (t) => {
     reply: object({ id: Type.String() }),
     handle: async ({ body }) => ({ id: await uploadFile(body.content, body.size) }),
   });
-  const bodyTimeouts = { small: 1_500, large: 1_500 };
-  const { address, lines } = await startSmallApp(t, [upload], { bodyTimeouts });
+  const bodyLimits = { rateAfterMs: 1_500, minBytesPerSecond: 10_000_000 };
+  const { address, lines } = await startSmallApp(t, [upload], { bodyLimits });
   for (const bytes of [CHUNK.length, READ_AHEAD_BYTES + CHUNK.length]) {
     const headers = { "content-type": "text/plain", "content-length": 5 * READ_AHEAD_BYTES };
     const outgoing = request(`${address}/upload`, { method: "POST", headers, agent: false });
