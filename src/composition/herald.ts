@@ -43,7 +43,7 @@ export function openCommandContext(
   let platforms: Platforms | undefined;
   provide(container, CONFIG, () => readConfig(env));
   provide(container, DATABASE, (c) => {
-    database = createDatabase(resolve(c, CONFIG), () => {}, "endless");
+    database = createDatabase(resolve(c, CONFIG), () => {}, { statementTimeoutMs: "endless" });
     return database;
   });
   provide(container, REDIS, (c) => {

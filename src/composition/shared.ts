@@ -10,7 +10,7 @@ import { createMetrics } from "../runtime/metrics/metrics.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { createWatchdog } from "../runtime/watchdog/watchdog.ts";
 import { createSecretBox } from "../security/secret-box.ts";
-import { createDatabase, type Database } from "../store/database/database.ts";
+import { createDatabase, type Database, type DatabaseOptions } from "../store/database/database.ts";
 import { createMetricsServer } from "./metrics-server.ts";
 import {
   CONFIG,
@@ -40,8 +40,8 @@ export function registerShared(container: DependencyContainer, config: Config, p
 }
 
 /** Logs connections that break while they are idle. */
-export const createLoggedDatabase = (config: Config, log: Log, statementTimeoutMs?: number): Database =>
-  createDatabase(config, (error) => log.warn("postgres.connection_lost", { err: error }), statementTimeoutMs);
+export const createLoggedDatabase = (config: Config, log: Log, options?: DatabaseOptions): Database =>
+  createDatabase(config, (error) => log.warn("postgres.connection_lost", { err: error }), options);
 
 /** The workers that every process starts first and closes last: watchdog, metrics, connections, partitions. */
 export function sharedWorkers(container: DependencyContainer): Worker[] {

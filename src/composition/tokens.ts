@@ -36,6 +36,8 @@ export const LOG = token<Log>("log");
 export const METRICS = token<Metrics>("metrics");
 export const WATCHDOG = token<Watchdog>("watchdog");
 export const DATABASE = token<Database>("database");
+/** A connection of its own for the readiness of the process: it does not wait for requests. */
+export const DATABASE_PROBE = token<Database>("database probe");
 export const MIGRATION_CHECK = token<MigrationCheck>("migration check");
 export const REDIS = token<RedisClient>("redis");
 export const PASSWORDS = token<Passwords>("passwords");

@@ -1,4 +1,4 @@
-import type { Queryable } from "../store/database/database.ts";
+import type { Database } from "../store/database/database.ts";
 import { readAcceptance } from "../store/tenants/terms.ts";
 import { ApiError } from "./api-error.ts";
 import { authenticate, type Caller, type CredentialScheme } from "./caller.ts";
@@ -14,9 +14,9 @@ export type Gate = (caller: Caller) => Promise<void>;
  * immediately.
  */
 export const termsGate =
-  (db: Queryable): Gate =>
+  (db: Database): Gate =>
   async ({ clientId }) => {
-    const { version, accepted } = await readAcceptance(db, clientId);
+    const { version, accepted } = await readAcceptance(db.forKey(clientId), clientId);
     if (accepted) return;
     throw new ApiError("terms_not_accepted", `The client must accept version ${version} of the terms first`, {
       extra: { current_version: version },

@@ -1,14 +1,28 @@
 import { PlatformFailure } from "../platforms/errors/failure.ts";
+import { REQUEST_DATABASE_TIMEOUT_MS } from "../runtime/deadlines.ts";
 import { ShareRefused } from "../runtime/shares.ts";
 import { SCOPES } from "../schema/enumerations.ts";
 import { platformError } from "../schema/platform-error.ts";
 import { POSTGRES_STATES, READINESS_STATUSES, REDIS_STATES } from "../schema/readiness.ts";
 import { object, oneOf, Type } from "../schema/types.ts";
-import { DatabaseUnavailable, isDeletedClient, isMissingTable } from "../store/database/faults.ts";
+import {
+  ConnectionsBusy,
+  DatabaseUnavailable,
+  isDeletedClient,
+  isMissingTable,
+} from "../store/database/faults.ts";
 import { ClientsBeingDeleted } from "../store/tenants/client-locks.ts";
-import { ApiError, databaseUnusable, ERROR_CODES, outcomeUnknown, overloaded } from "./api-error.ts";
+import {
+  ApiError,
+  databaseUnusable,
+  ERROR_CODES,
+  outcomeUnknown,
+  overloaded,
+  retryAfter,
+} from "./api-error.ts";
 import type { OpenExchange } from "./exchange.ts";
 import { platformApiError } from "./platform-errors.ts";
+import { RATE_LIMIT_HEADERS } from "./rate-limit.ts";
 import { type ErrorFormat, errorView, prefersHtml } from "./views/error-view.ts";
 import { HTML_REPLY } from "./views/view.ts";
 
@@ -90,6 +104,7 @@ export function toApiError(thrown: unknown, { isRepeatable }: { isRepeatable: bo
   if (thrown instanceof PlatformFailure) return platformApiError(thrown);
   if (thrown instanceof ShareRefused) return overloaded();
   const cause = thrown;
+  if (thrown instanceof ConnectionsBusy) return thrown.isOwnShareUsed ? shareUsed(cause) : overloaded();
   if (thrown instanceof DatabaseUnavailable && thrown.mayHaveWritten && !isRepeatable)
     return outcomeUnknown(cause);
   if (thrown instanceof DatabaseUnavailable) return databaseUnusable("unavailable", { cause });
@@ -100,6 +115,12 @@ export function toApiError(thrown: unknown, { isRepeatable }: { isRepeatable: bo
     return new ApiError("unauthorized", "The client of this credential no longer exists", { cause });
   return new ApiError("internal_error", "An internal error occurred", { cause });
 }
+
+const shareUsed = (cause: unknown): ApiError =>
+  new ApiError("rate_limited", "Too many requests at the same time, please try again", {
+    headers: retryAfter(REQUEST_DATABASE_TIMEOUT_MS),
+    cause,
+  });
 
 export const toErrorBody = (error: ApiError, requestId: string) => ({
   error: error.code,
@@ -114,6 +135,9 @@ export const JSON_TYPE = "application/json; charset=utf-8";
 /** The error as JSON, or as an HTML page when the route and the Accept header ask for one. */
 export function errorReply(error: ApiError, exchange: OpenExchange, errorFormat: ErrorFormat) {
   const { status } = error;
+  // The requests at the same time were too many, not those of the minute that these headers describe.
+  if (error.cause instanceof ConnectionsBusy)
+    for (const name of RATE_LIMIT_HEADERS) delete exchange.headers[name];
   Object.assign(exchange.headers, error.headers);
   if (prefersHtml(errorFormat, exchange.header("accept")))
     return { status, type: HTML_REPLY.mediaType, body: error.view ?? errorView(error, exchange) };

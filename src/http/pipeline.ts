@@ -4,6 +4,8 @@ import { networkOf } from "../runtime/network-of.ts";
 import type { UnitOfWork } from "../runtime/watchdog/work-tracker.ts";
 import type { Validator } from "../schema/validate.ts";
 import type { Signer } from "../security/derived-keys.ts";
+import { ANONYMOUS_KEY } from "../store/database/connection-gate.ts";
+import type { Database } from "../store/database/database.ts";
 import { type AdmissionRules, admit } from "./admission.ts";
 import { ApiError } from "./api-error.ts";
 import { bindCursors } from "./cursors.ts";
@@ -33,6 +35,7 @@ import { errorFormatOf } from "./views/error-view.ts";
 export interface PipelineParts
   extends AdmissionRules,
     Omit<Recorder, "pattern" | "errorFormat" | "isRepeatable" | "logLevel"> {
+  db: Database;
   validator: Validator;
   cursorSigner: Signer;
   idempotency: Idempotency;
@@ -60,6 +63,7 @@ export type Pipeline = (request: IncomingMessage, response: ServerResponse, targ
 /** Handles the requests of a route; the checks run in the order that the API contract fixes. */
 export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   const input = createInputReader(route, parts.validator);
+  const isCancellable = isCancellableRead(route);
   const [bodyLimit, bodyPart] = [bodyLimitOf(route), bodyPartOf(route)];
 
   async function answer(
@@ -92,6 +96,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
       query,
       body,
       caller,
+      db: parts.db.forKey(caller?.clientId ?? ANONYMOUS_KEY, isCancellable ? callerGone : undefined),
       get cursors() {
         return bindCursors(parts.cursorSigner, caller?.clientId ?? "", `${route.method} ${route.path}`);
       },
@@ -138,6 +143,9 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
 
 /** Nobody reads it: the work of a caller that has gone is not begun. */
 const disconnected = () => new ApiError("validation_failed", "The caller disconnected");
+
+/** True when nothing is lost if the work ends with the caller: the others record what they have done elsewhere. */
+const isCancellableRead = ({ method, scope }: Route): boolean => method === "get" && scope !== "public";
 
 /** Logs the field of the reply, or of the first reply that is returned again. */
 function addReplyId(exchange: OpenExchange, field: string, value: unknown): void {

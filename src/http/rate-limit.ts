@@ -9,6 +9,8 @@ import { ApiError } from "./api-error.ts";
  */
 export type RateLimit = (clientId: string) => Promise<Record<string, string>>;
 
+export const RATE_LIMIT_HEADERS = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
+
 interface RateLimitOptions {
   perMinute: number;
   /** An ioredis client that fails fast when Redis is unreachable. */

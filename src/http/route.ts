@@ -1,5 +1,6 @@
 import { MANAGING_ROLES, type Role, type Scope } from "../schema/enumerations.ts";
 import { type Static, type TObject, type TSchema, Type } from "../schema/types.ts";
+import type { Database } from "../store/database/database.ts";
 import type { ErrorCode } from "./api-error.ts";
 import type { Caller } from "./caller.ts";
 import type { Cursors } from "./cursors.ts";
@@ -50,6 +51,8 @@ export interface Exchange {
 
 export interface RequestContext<A, P, Q, B> extends Exchange {
   caller: CallerOf<A>;
+  /** The database, with the connections of this caller. */
+  db: Database;
   params: P extends TSchema ? Static<P> : Record<string, never>;
   query: Q extends TSchema ? Static<Q> : Record<string, never>;
   body: BodyOf<B>;

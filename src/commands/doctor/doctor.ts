@@ -58,7 +58,9 @@ async function examine(env: Environment): Promise<Finding[]> {
 
 async function examineDatabase(config: Partial<Config>): Promise<Finding[]> {
   const { DATABASE_URL = "", DATABASE_PREPARED = true } = config;
-  const db = createDatabase({ DATABASE_URL, DATABASE_PREPARED, DATABASE_POOL: 1 }, () => {}, "endless");
+  const db = createDatabase({ DATABASE_URL, DATABASE_PREPARED, DATABASE_POOL: 1 }, () => {}, {
+    statementTimeoutMs: "endless",
+  });
   try {
     const findings = await examinePostgres(db, config);
     return findings[0]?.status === "ok" ? [...findings, await examineClock(db)] : findings;

@@ -2,10 +2,12 @@ import type { DependencyContainer } from "tsyringe";
 import type { CredentialScheme } from "../../http/caller.ts";
 import { apiKeyScheme } from "../../http/credentials/api-key.ts";
 import { userTokenSchemes } from "../../http/credentials/user-token.ts";
+import { ANONYMOUS_KEY } from "../../store/database/connection-gate.ts";
 import { CONSOLE_COOKIE, CREDENTIAL_CACHES, DATABASE, LOG, resolve, USER_TOKENS } from "../tokens.ts";
 
 export function credentialSchemes(container: DependencyContainer): CredentialScheme[] {
-  const [db, log] = [resolve(container, DATABASE), resolve(container, LOG)];
+  const db = resolve(container, DATABASE).forKey(ANONYMOUS_KEY);
+  const log = resolve(container, LOG);
   const caches = resolve(container, CREDENTIAL_CACHES);
   const [tokens, cookie] = [resolve(container, USER_TOKENS), resolve(container, CONSOLE_COOKIE)];
   return [...userTokenSchemes({ db, caches, tokens, cookie, log }), apiKeyScheme({ db, caches, log })];

@@ -14,6 +14,7 @@ import {
   CONSOLE_COOKIE,
   CREDENTIAL_CACHES,
   DATABASE,
+  DATABASE_PROBE,
   DESTINATIONS,
   EVENT_NOTIFIER,
   EVENT_POSTER,
@@ -41,7 +42,7 @@ export function routeParts(c: DependencyContainer) {
   const [settings, db, metrics] = [resolve(c, CONFIG), resolve(c, DATABASE), resolve(c, METRICS)];
   const notifier = resolve(c, EVENT_NOTIFIER);
   return {
-    db,
+    probe: resolve(c, DATABASE_PROBE),
     metrics,
     redis: resolve(c, REDIS),
     partitions: resolve(c, PARTITIONS),
@@ -58,8 +59,8 @@ export function routeParts(c: DependencyContainer) {
     cookie: resolve(c, CONSOLE_COOKIE),
     secretBox: resolve(c, SECRET_BOX),
     tokens: resolve(c, USER_TOKENS),
-    webhookIntake: createWebhookIntake({ db, notifier }),
-    intake: createMessageIntake({ db, notifier: resolve(c, MESSAGE_NOTIFIER) }),
+    webhookIntake: createWebhookIntake({ db: db.forKey("webhook"), notifier }),
+    intake: createMessageIntake({ db: db.forKey("messages"), notifier: resolve(c, MESSAGE_NOTIFIER) }),
     platformOf: createPlatformLookup(db),
     metricsText: sharedMetrics(metrics),
     describe: () => productDocument(c),

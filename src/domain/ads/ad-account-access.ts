@@ -80,6 +80,12 @@ export const callForAccount = <T>(
   call: () => Promise<T>,
 ): Promise<T> => withDeadTokenCheck(call, () => revokeDeadConnection(parts, row.connection_id));
 
+/** For a call whose result several callers wait for: its statements do not end with the first of them. */
+export const forAllCallers = (
+  { log }: Pick<RevocationParts, "log">,
+  { db, account }: { db: Database; account: AdAccountAccess },
+): RevocationParts => ({ log, db: db.forKey(account.row.client_id) });
+
 /** Revokes every account that shares the connection's dead token; returns how many. */
 export async function revokeDeadConnection(
   { db, log }: RevocationParts,

@@ -4,7 +4,8 @@ import { textOf } from "../../platforms/client/json-values.ts";
 import { type Day, type DayRange, daysOf, firstOfMonth, plusDays, todayIn } from "../../runtime/days.ts";
 import { MINUTE } from "../../runtime/durations.ts";
 import type { SummaryPreset } from "../../schema/ad-enumerations.ts";
-import { type AdAccountAccess, callForAccount } from "./ad-account-access.ts";
+import type { Database } from "../../store/database/database.ts";
+import { type AdAccountAccess, callForAccount, forAllCallers } from "./ad-account-access.ts";
 import type { AdObjectParts } from "./ad-objects.ts";
 
 const DAILY_METRICS = ["impressions", "clicks", "spend"] as const;
@@ -26,18 +27,19 @@ export interface InsightsSummary extends DayRange {
 const MAX_CACHED_SUMMARIES = 1_000;
 
 interface SummaryRequest {
+  db: Database;
   account: AdAccountAccess;
   preset: SummaryPreset;
 }
 
 /** Reads summaries and caches each for a minute. */
-export function createSummaryReader(parts: AdObjectParts) {
+export function createSummaryReader(parts: Omit<AdObjectParts, "db">) {
   const summaries = new LRUCache<string, InsightsSummary, SummaryRequest>({
     max: MAX_CACHED_SUMMARIES,
     ttl: 1 * MINUTE,
     ignoreFetchAbort: true,
     fetchMethod: (_key, _stale, { context }) =>
-      callForAccount(parts, context.account, () => readSummary(parts, context)),
+      callForAccount(forAllCallers(parts, context), context.account, () => readSummary(parts, context)),
   });
   return (request: SummaryRequest): Promise<InsightsSummary> => {
     const { client_id, ad_account_id } = request.account.row;
@@ -46,7 +48,7 @@ export function createSummaryReader(parts: AdObjectParts) {
 }
 
 async function readSummary(
-  { platforms }: AdObjectParts,
+  { platforms }: Pick<AdObjectParts, "platforms">,
   { account: { access, row }, preset }: SummaryRequest,
 ): Promise<InsightsSummary> {
   const period = toRange(preset, todayIn(row.timezone_name));

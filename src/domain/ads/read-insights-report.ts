@@ -7,12 +7,14 @@ import type { Verdict } from "../../platforms/errors/verdicts.ts";
 import { PLATFORM_CALL_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { beginStatusRead, type ReportRow } from "../../store/ads/insights-reports.ts";
-import { type AdAccountAccess, callForAccount } from "./ad-account-access.ts";
+import type { Database } from "../../store/database/database.ts";
+import { type AdAccountAccess, callForAccount, forAllCallers } from "./ad-account-access.ts";
 import type { AdObjectParts } from "./ad-objects.ts";
 import { isCompleted, recordRun } from "./insights-reports.ts";
 
 /** A report run, and the account to which it belongs according to the caller. */
 export interface ReportRef {
+  db: Database;
   account: AdAccountAccess;
   id: string;
   /** Undefined for a run that was not started through Herald. */
@@ -31,10 +33,12 @@ const MAX_CACHED_RUNS = 1_000;
 /** Time between two looks for the result of a read that another request has begun. */
 const RESULT_POLL_MS = 200;
 
-export function createReportReader(parts: AdObjectParts): ReportReader {
+export function createReportReader(parts: Omit<AdObjectParts, "db">): ReportReader {
   const { insights } = parts.platforms.ads;
-  const readFromPlatform = ({ account, id }: ReportRef) =>
-    callForAccount(parts, account, () => insights.readReport(account.access, id));
+  const readFromPlatform = (ref: ReportRef) =>
+    callForAccount(forAllCallers(parts, ref), ref.account, () =>
+      insights.readReport(ref.account.access, ref.id),
+    );
 
   /** Runs that were not started here have no row, so that every process keeps their status itself. */
   const otherRuns = new LRUCache<string, ReportRun, ReportRef>({
@@ -47,7 +51,7 @@ export function createReportReader(parts: AdObjectParts): ReportReader {
   async function readStored(ref: ReportRef, { client_id, id }: ReportRow): Promise<ReportRun> {
     const endsAt = performance.now() + PLATFORM_CALL_DEADLINE_MS;
     while (performance.now() < endsAt) {
-      const stored = await beginStatusRead(parts.db, client_id, id);
+      const stored = await beginStatusRead(ref.db, client_id, id);
       if (stored?.isFresh) return stored.run as ReportRun;
       if (!stored || stored.isReader) return readAndRecord(ref);
       await sleep(RESULT_POLL_MS);
@@ -57,7 +61,7 @@ export function createReportReader(parts: AdObjectParts): ReportReader {
 
   async function readAndRecord(ref: ReportRef): Promise<ReportRun> {
     const run = await readFromPlatform(ref);
-    await recordRun(parts.db, ref.account.row, run);
+    await recordRun(ref.db, ref.account.row, run);
     return run;
   }
 
@@ -72,7 +76,9 @@ export function createReportReader(parts: AdObjectParts): ReportReader {
     async readRows(ref, page) {
       const { account, id } = ref;
       try {
-        return await callForAccount(parts, account, () => insights.reportRows(account.access, id, page));
+        return await callForAccount({ ...parts, db: ref.db }, account, () =>
+          insights.reportRows(account.access, id, page),
+        );
       } catch (error) {
         if (!mayBeUnfinished(error)) throw error;
         if (isCompleted(await readStatus(ref))) throw error;

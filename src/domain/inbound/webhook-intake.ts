@@ -15,7 +15,10 @@ export interface IncomingWebhook {
 }
 
 export interface WebhookIntake {
-  /** Resolves once every update is committed. Throws ClientsBeingDeleted or DatabaseUnavailable: the platform repeats it. */
+  /**
+   * Resolves once every update is committed. Throws ClientsBeingDeleted or, after the timeout at the latest,
+   * DatabaseUnavailable: the platform repeats it.
+   */
   receive(webhook: IncomingWebhook): Promise<ReceiveResult>;
 }
 
@@ -36,6 +39,8 @@ const UPDATE_WEIGHT = 400;
 const GROUP_LOCK_TIMEOUT_MS = 100;
 
 const weightOf = ({ updates, bytes }: IncomingWebhook): number => updates.length * UPDATE_WEIGHT + bytes;
+
+const isHeavy = (webhook: IncomingWebhook): boolean => weightOf(webhook) > MAX_GROUP_WEIGHT;
 
 /**
  * Records concurrent webhooks with shared statements: the commits of the database are the bottleneck. A webhook is
@@ -68,16 +73,19 @@ export function createWebhookIntake(
     maxRunningBatches: MAX_CONCURRENT_HEAVY,
     run: (webhooks) => receiveGroup(parts, webhooks),
   });
+
+  async function record(webhook: IncomingWebhook): Promise<ReceiveResult> {
+    if (hasOwnTransaction(webhook)) return (await receiveGroup(parts, [webhook]))(webhook);
+    return (isHeavy(webhook) ? heavy : shared).add(webhook);
+  }
+
   return {
-    async receive(webhook) {
-      if (hasOwnTransaction(webhook)) return (await receiveGroup(parts, [webhook]))(webhook);
-      if (weightOf(webhook) > MAX_GROUP_WEIGHT) return heavy.add(webhook);
-      const received = shared.add(webhook);
-      return withTimeout(timeoutMs, received, () => {
-        if (!shared.cancel(webhook)) return received;
-        throw new DatabaseUnavailable(new Error(`the webhook was pending for ${timeoutMs} ms`));
-      });
-    },
+    receive: (webhook) =>
+      withTimeout(timeoutMs, record(webhook), () => {
+        // Updates of a running group may still be recorded; the platform's repetition then finds duplicates.
+        (isHeavy(webhook) ? heavy : shared).cancel(webhook);
+        throw new DatabaseUnavailable(new Error(`the webhook was not recorded within ${timeoutMs} ms`));
+      }),
   };
 }
 

@@ -30,21 +30,25 @@ export interface QueueStats {
 }
 
 /** Reads the live state of a client's queue. Concurrent requests of a client share one query. */
-export function createQueueStats(parts: QueueStatsParts): (clientId: string) => Promise<QueueStats> {
+export function createQueueStats(
+  parts: Omit<QueueStatsParts, "db">,
+): (db: Database, clientId: string) => Promise<QueueStats> {
   const reads = new Map<string, Promise<QueueStats>>();
-  return (clientId) => {
-    const read = reads.get(clientId) ?? readQueueStats(parts, clientId).finally(() => reads.delete(clientId));
+  /** The statements do not end with the first caller: others wait for them too. */
+  const startRead = (db: Database, clientId: string) =>
+    readQueueStats({ ...parts, db: db.forKey(clientId) }, clientId).finally(() => reads.delete(clientId));
+  return (db, clientId) => {
+    const read = reads.get(clientId) ?? startRead(db, clientId);
     reads.set(clientId, read);
     return read;
   };
 }
 
 async function readQueueStats(parts: QueueStatsParts, clientId: string): Promise<QueueStats> {
-  const [{ held }, rows, breaker] = await Promise.all([
-    readQueueHold(parts.db),
-    countWaitingDeliveries(parts.db, clientId),
-    readBreaker(parts, clientId),
-  ]);
+  // One after the other: a request uses one connection.
+  const { held } = await readQueueHold(parts.db);
+  const rows = await countWaitingDeliveries(parts.db, clientId);
+  const breaker = await readBreaker(parts, clientId);
   const keys = rows.some(({ key }) => key === null) ? [...EVENT_KEYS, null] : EVENT_KEYS;
   return {
     held,

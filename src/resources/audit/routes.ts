@@ -2,11 +2,10 @@ import { toAuditEntry } from "../../domain/tenants/audit-dto.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
 import { auditEntry } from "../../schema/history/audit.ts";
-import type { Database } from "../../store/database/database.ts";
 import { listAudit } from "../../store/tenants/audit-log.ts";
 import { auditFilters } from "./schema.ts";
 
-export function auditRoutes({ db }: { db: Database }): Route[] {
+export function auditRoutes(): Route[] {
   return [
     route({
       method: "get",
@@ -16,7 +15,7 @@ export function auditRoutes({ db }: { db: Database }): Route[] {
       summary: "List audit log entries, newest first",
       query: listQuery(auditFilters),
       reply: listOf(auditEntry),
-      async handle({ caller, query, cursors }) {
+      async handle({ db, caller, query, cursors }) {
         const page = pageRequest(query, cursors);
         const rows = await listAudit(db, caller.clientId, { page, ...query });
         return listById(rows, toAuditEntry, { page, cursors });

@@ -8,10 +8,11 @@ import type { Log } from "../../runtime/logging/log.ts";
 import type { Role } from "../../schema/enumerations.ts";
 import { type ConsoleCookie, isForeignSite } from "../../security/console-cookie.ts";
 import { LOGIN_TTL_MS, type UserTokens } from "../../security/user-tokens.ts";
+import type { Database } from "../../store/database/database.ts";
 import type { UserCredentialRow } from "../../store/tenants/users.ts";
 import { loginRequest, session } from "./schema.ts";
 
-export interface LoginParts extends VerifyParts {
+export interface LoginParts extends Omit<VerifyParts, "db"> {
   cookie: ConsoleCookie;
   issue: NonNullable<UserTokens["issue"]>;
   log: Log;
@@ -27,10 +28,8 @@ const wrongCredentials = () => new ApiError("unauthorized", "The email or the pa
  * probed.
  */
 export function loginRoute({ issue, cookie, log, ...parts }: LoginParts): Route {
-  const { db } = parts;
-
   /** Not awaited: the time of the write would reveal that the user exists. */
-  function recordRefusal(user: UserCredentialRow, request: SignInRequest): void {
+  function recordRefusal(db: Database, user: UserCredentialRow, request: SignInRequest): void {
     recordRefusedSignIn(db, user, request).catch((err: unknown) =>
       log.error("session.refusal_record_failed", { user: user.id, err }),
     );
@@ -48,17 +47,20 @@ export function loginRoute({ issue, cookie, log, ...parts }: LoginParts): Route 
     repeatable: true,
     body: loginRequest,
     reply: session,
-    async handle({ body, address, requestId, header, callerGone, setHeader }) {
+    async handle({ db, body, address, requestId, header, callerGone, setHeader }) {
       const request = { address, requestId, userAgent: header("user-agent") };
       const signal = callerGone();
-      const attempt = await verifyPassword(parts, {
-        ...body,
-        address,
-        signal,
-        accept: (user) => signIn(db, user, { request, ttlMs: LOGIN_TTL_MS }),
-      });
+      const attempt = await verifyPassword(
+        { ...parts, db },
+        {
+          ...body,
+          address,
+          signal,
+          accept: (user) => signIn(db, user, { request, ttlMs: LOGIN_TTL_MS }),
+        },
+      );
       if (attempt.outcome === "refused") {
-        if (attempt.user) recordRefusal(attempt.user, request);
+        if (attempt.user) recordRefusal(db, attempt.user, request);
         throw wrongCredentials();
       }
       if (attempt.outcome !== "accepted") {

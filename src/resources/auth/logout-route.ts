@@ -7,7 +7,6 @@ import type { Database } from "../../store/database/database.ts";
 import { findUserCredential } from "../../store/tenants/users.ts";
 
 export interface LogoutParts {
-  db: Database;
   tokens: UserTokens;
   cookie: ConsoleCookie;
   /** Makes this process notice an ended session at once. */
@@ -15,13 +14,14 @@ export interface LogoutParts {
 }
 
 interface LogoutRequest {
+  db: Database;
   address: string;
   requestId: string;
 }
 
 /** Succeeds without a valid token too: the caller is signed out either way. */
-export function logoutRoute({ db, tokens, cookie, forgetCredential }: LogoutParts): Route {
-  async function endSessionOf(token: string, { address, requestId }: LogoutRequest): Promise<void> {
+export function logoutRoute({ tokens, cookie, forgetCredential }: LogoutParts): Route {
+  async function endSessionOf(token: string, { db, address, requestId }: LogoutRequest): Promise<void> {
     const subject = await tokens.verify(token).catch(ignoreKeysUnavailable);
     if (subject?.source !== "own" || !isPrefixedId(subject.sessionId ?? "", "ses")) return;
     const user = isPrefixedId(subject.userId, "usr")
@@ -44,14 +44,14 @@ export function logoutRoute({ db, tokens, cookie, forgetCredential }: LogoutPart
       "Ends the session of the user token in the Authorization header or in the console's cookie, and clears the cookie. The token is rejected from then on: at once by the process that answers, within 5 seconds by every other.",
     errors: ["temporarily_unavailable"],
     repeatable: true,
-    async handle({ address, requestId, header, setHeader }) {
+    async handle({ db, address, requestId, header, setHeader }) {
       const isForeign = isForeignSite(header("sec-fetch-site"));
       if (!isForeign) setHeader("Set-Cookie", cookie.clear());
       const presented = [
         bearerToken(header("authorization")),
         isForeign ? "" : cookie.read(header("cookie")),
       ];
-      for (const token of presented) if (token) await endSessionOf(token, { address, requestId });
+      for (const token of presented) if (token) await endSessionOf(token, { db, address, requestId });
     },
   });
 }

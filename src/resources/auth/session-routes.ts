@@ -4,12 +4,10 @@ import { ApiError, notFound } from "../../http/api-error.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
-import type { Database } from "../../store/database/database.ts";
 import { listSessions, type SessionRow } from "../../store/tenants/sessions.ts";
 import { sessionParams, type UserSessionDto, userSession } from "./schema.ts";
 
 export interface SessionParts {
-  db: Database;
   /** Makes this process notice an ended session at once. */
   forgetCredential(id: string): void;
 }
@@ -17,7 +15,7 @@ export interface SessionParts {
 const USERS_ONLY = { scope: "any credential", consoleOnly: true } as const;
 
 /** The sessions of the calling user, and of no other user, whatever the role. */
-export function sessionRoutes({ db, forgetCredential }: SessionParts): Route[] {
+export function sessionRoutes({ forgetCredential }: SessionParts): Route[] {
   return [
     route({
       method: "get",
@@ -30,7 +28,7 @@ export function sessionRoutes({ db, forgetCredential }: SessionParts): Route[] {
       errors: ["not_found"],
       query: listQuery({}),
       reply: listOf(userSession),
-      async handle({ caller, query, cursors }) {
+      async handle({ db, caller, query, cursors }) {
         const current = requireOwnUser(caller);
         const page = pageRequest(query, cursors);
         const rows = await listSessions(db, caller.clientId, { userId: caller.credential.id, page });
@@ -49,7 +47,7 @@ export function sessionRoutes({ db, forgetCredential }: SessionParts): Route[] {
       async handle(context) {
         requireOwnUser(context.caller);
         const { id } = context.params;
-        if (!(await endOwnSession(db, requestActor(context), id))) throw notFound("session");
+        if (!(await endOwnSession(context.db, requestActor(context), id))) throw notFound("session");
         forgetCredential(id);
       },
     }),

@@ -12,7 +12,6 @@ import type { SecretBox } from "../../security/secret-box.ts";
 import type { Database } from "../../store/database/database.ts";
 
 export interface ChatParts {
-  db: Database;
   log: Log;
   secretBox: SecretBox;
   platforms: Pick<Platforms, "chat">;
@@ -22,17 +21,20 @@ export interface ChatParts {
 export const CHAT_REFUSALS: readonly ErrorCode[] = ["channel_disconnected", ...PLATFORM_REFUSALS];
 
 interface ChannelRequest extends ClientRequest {
+  db: Database;
   params: { channel_id: string };
 }
 
 /** Calls the platform on behalf of a connected chatapp channel. A dead token disconnects the channel. */
 export async function callChat<T>(
-  { db, log, secretBox, platforms }: ChatParts,
+  { log, secretBox, platforms }: ChatParts,
   request: ChannelRequest,
   call: (chat: Platforms["chat"], number: ChatNumber) => Promise<T>,
 ): Promise<T> {
-  const { channel_id } = request.params;
-  const access = requireOpened(await openChatChannel({ db, secretBox }, toRequester(request), channel_id));
+  const { db, params } = request;
+  const access = requireOpened(
+    await openChatChannel({ db, secretBox }, toRequester(request), params.channel_id),
+  );
   return withDeadTokenCheck(
     () => call(platforms.chat, toChatNumber(access)),
     ({ platformError }) =>

@@ -15,7 +15,6 @@ import { channelFilters, channelParams } from "./schema.ts";
 const CHANNEL_READ_SCOPES = ["templates:manage", "messages:send", "webhooks:manage"] as const;
 
 export function channelRoutes(parts: ChatParts): Route[] {
-  const { db } = parts;
   return [
     route({
       method: "get",
@@ -25,7 +24,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
       summary: "List channels, including disconnected ones, newest first",
       query: listQuery(channelFilters),
       reply: listOf(channel),
-      async handle({ caller, query, cursors }) {
+      async handle({ db, caller, query, cursors }) {
         const page = pageRequest(query, cursors);
         const rows = await listChannels(db, caller.clientId, { page, ...query });
         const found = pageOf(rows, page, ({ id }) => id);
@@ -40,7 +39,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
       summary: "Read a channel",
       params: channelParams,
       reply: channel,
-      async handle({ caller, params }) {
+      async handle({ db, caller, params }) {
         const row = await findChannel(db, caller.clientId, params.channel_id);
         if (!row) throw channelNotFound();
         return toChannel(row);
@@ -56,7 +55,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
         "Erases the channel's token and sends `channel.disconnected` with the reason `requested`. Queued messages of the channel fail. The channel and its history stay readable.",
       params: channelParams,
       async handle(context) {
-        const exists = await disconnectChannel(db, requestActor(context), context.params.channel_id);
+        const exists = await disconnectChannel(context.db, requestActor(context), context.params.channel_id);
         if (!exists) throw channelNotFound();
       },
     }),

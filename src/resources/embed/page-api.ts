@@ -13,7 +13,7 @@ export const PAGE_ROUTE = {
 /** Errors of every route that reads a session. */
 export const SESSION_ERRORS = ["session_gone", "temporarily_unavailable", "outcome_unknown"] as const;
 
-export interface PageParts extends Omit<SignupParts, "redirectUri"> {
+export interface PageParts extends Omit<SignupParts, "redirectUri" | "db"> {
   embedStates: EmbedStates;
   settings: DialogSettings;
 }

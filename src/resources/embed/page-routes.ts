@@ -4,7 +4,6 @@ import { type Exchange, type Route, route } from "../../http/route.ts";
 import { HTML_REPLY } from "../../http/views/view.ts";
 import type { Platform } from "../../schema/enumerations.ts";
 import { anyQuery } from "../../schema/types.ts";
-import type { Database } from "../../store/database/database.ts";
 import type { EmbedTryRow } from "../../store/embed/tries.ts";
 import { findSession, GONE_MESSAGES, goneStatusOf } from "./find-session.ts";
 import {
@@ -18,7 +17,7 @@ import { PAGE_ROUTE } from "./page-api.ts";
 import { tokenParams } from "./page-schema.ts";
 
 /** The page that clients embed, and the page to which the platform's dialog leads back. A GET changes nothing. */
-export function pageRoutes({ db }: { db: Database }): Route[] {
+export function pageRoutes(): Route[] {
   return [
     route({
       ...PAGE_ROUTE,
@@ -31,7 +30,7 @@ export function pageRoutes({ db }: { db: Database }): Route[] {
       query: anyQuery,
       reply: HTML_REPLY,
       async handle(context) {
-        const { params, header } = context;
+        const { params, header, db } = context;
         const language = languageOf(header("accept-language"));
         const session = await findSession(db, context);
         const nonce = setPolicy(context, session?.allowed_origins ?? ["'none'"]);

@@ -7,8 +7,8 @@ import { tryRoutes } from "./try-routes.ts";
 
 /** Embedded signup: the client's endpoints, the page, and the requests that the page makes. */
 export const embedRoutes = (parts: PageParts): Route[] => [
-  ...sessionRoutes({ db: parts.db, publicUrl: parts.settings.PUBLIC_URL }),
-  ...pageRoutes(parts),
+  ...sessionRoutes({ publicUrl: parts.settings.PUBLIC_URL }),
+  ...pageRoutes(),
   ...tryRoutes(parts),
   ...stepRoutes(parts),
 ];

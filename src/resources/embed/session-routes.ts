@@ -4,7 +4,6 @@ import { ApiError, invalidField, notFound } from "../../http/api-error.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { type Operation, type Route, route } from "../../http/route.ts";
 import { stringifyJson } from "../../runtime/json/json.ts";
-import type { Database } from "../../store/database/database.ts";
 import { findEmbedSession, listEmbedSessions } from "../../store/embed/sessions.ts";
 import { checkOrigins } from "./origins.ts";
 import {
@@ -29,12 +28,11 @@ const MAX_PREFILL_URL_CHARS = 4_096;
 const noSuchSession = () => notFound("embed session");
 
 interface SessionParts {
-  db: Database;
   publicUrl: string;
 }
 
 /** The endpoints with which a client manages its signup sessions. */
-export function sessionRoutes({ db, publicUrl }: SessionParts): Route[] {
+export function sessionRoutes({ publicUrl }: SessionParts): Route[] {
   return [
     route({
       method: "post",
@@ -51,7 +49,7 @@ export function sessionRoutes({ db, publicUrl }: SessionParts): Route[] {
       reply: createdEmbedSession,
       location: ({ id }) => `/api/embed/sessions/${id}`,
       async handle(context) {
-        const { body, operation } = context;
+        const { body, operation, db } = context;
         checkOrigins(body.allowed_origins);
         const creation = await createSession(db, requestActor(context), {
           input: toInput(body),
@@ -72,7 +70,7 @@ export function sessionRoutes({ db, publicUrl }: SessionParts): Route[] {
       summary: "List embedded signup sessions, newest first",
       query: listQuery(embedSessionFilters),
       reply: listOf(embedSession),
-      async handle({ caller, query, cursors }) {
+      async handle({ db, caller, query, cursors }) {
         const page = pageRequest(query, cursors);
         const rows = await listEmbedSessions(db, caller.clientId, { page, ...query });
         return listById(rows, toSession, { page, cursors });
@@ -86,7 +84,7 @@ export function sessionRoutes({ db, publicUrl }: SessionParts): Route[] {
       summary: "Read an embedded signup session and its result",
       params: embedSessionParams,
       reply: embedSession,
-      async handle({ caller, params }) {
+      async handle({ db, caller, params }) {
         const row = await findEmbedSession(db, caller.clientId, params.sessionId);
         if (!row) throw noSuchSession();
         return toSession(row);
@@ -105,7 +103,7 @@ export function sessionRoutes({ db, publicUrl }: SessionParts): Route[] {
       params: embedSessionParams,
       reply: embedSession,
       async handle(context) {
-        const revocation = await revokeSession(db, requestActor(context), context.params.sessionId);
+        const revocation = await revokeSession(context.db, requestActor(context), context.params.sessionId);
         switch (revocation.outcome) {
           case "revoked":
             return toSession(revocation.row);

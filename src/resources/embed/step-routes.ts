@@ -3,6 +3,7 @@ import { cancelDialog, claimSteps } from "../../domain/embed/tries.ts";
 import { invalidField, notFound } from "../../http/api-error.ts";
 import { type Exchange, type Route, route } from "../../http/route.ts";
 import type { EmbedStatus } from "../../schema/enumerations.ts";
+import type { Database } from "../../store/database/database.ts";
 import { type EmbedTryRow, findEmbedStatus } from "../../store/embed/tries.ts";
 import { redirectUriOf } from "./dialog-url.ts";
 import { requireSession, requireUsableSession } from "./find-session.ts";
@@ -15,15 +16,20 @@ const DECLINED = "access_denied";
 
 const STEP_ERRORS = [...SESSION_ERRORS, "invalid_state_transition"] as const;
 
+interface StepContext extends Exchange {
+  db: Database;
+}
+
 /** The page's requests that run server steps. A failed step is part of the reply, not an error of the request. */
 export function stepRoutes(parts: PageParts): Route[] {
-  const { db, embedStates, settings } = parts;
-  const signup = { ...parts, redirectUri: redirectUriOf(settings) };
+  const { embedStates, settings } = parts;
+  const redirectUri = redirectUriOf(settings);
+  const signupParts = ({ db }: StepContext) => ({ ...parts, redirectUri, db });
 
   /** Claims the steps of a try that waits for the person. 409 when another request was first. */
-  async function claimAnswered(session: EmbedTryRow, phase: "choosing" | "pin", exchange: Exchange) {
+  async function claimAnswered(session: EmbedTryRow, phase: "choosing" | "pin", context: StepContext) {
     const waiting = { sessionId: session.id, tryId: session.try_id as string, phase };
-    const run = session.try_phase === phase ? await claimSteps(db, waiting, exchange) : undefined;
+    const run = session.try_phase === phase ? await claimSteps(context.db, waiting, context) : undefined;
     if (!run) throw notPossibleNow(NOTHING_TO_ANSWER[phase]);
     return run;
   }
@@ -41,12 +47,16 @@ export function stepRoutes(parts: PageParts): Route[] {
       reply: embedState,
       async handle(context) {
         const { asset_id } = context.body;
-        const session = await requireUsableSession(db, context);
+        const session = await requireUsableSession(context.db, context);
         const offered = choicesOf(session);
         if (session.try_phase === "choosing" && !offered.some((one) => one.asset_id === asset_id))
           throw invalidField("/asset_id", "asset_id must be one of the offered choices");
-        await runChosenSteps(signup, await claimAnswered(session, "choosing", context), asset_id);
-        return toState(await requireSession(db, context));
+        await runChosenSteps(
+          signupParts(context),
+          await claimAnswered(session, "choosing", context),
+          asset_id,
+        );
+        return toState(await requireSession(context.db, context));
       },
     }),
     route({
@@ -60,9 +70,13 @@ export function stepRoutes(parts: PageParts): Route[] {
       body: pinEntry,
       reply: embedState,
       async handle(context) {
-        const session = await requireUsableSession(db, context);
-        await runPinSteps(signup, await claimAnswered(session, "pin", context), context.body.pin);
-        return toState(await requireSession(db, context));
+        const session = await requireUsableSession(context.db, context);
+        await runPinSteps(
+          signupParts(context),
+          await claimAnswered(session, "pin", context),
+          context.body.pin,
+        );
+        return toState(await requireSession(context.db, context));
       },
     }),
     route({
@@ -80,13 +94,14 @@ export function stepRoutes(parts: PageParts): Route[] {
         if (!embedTry) throw unusableState();
         context.addLogIds({ session_id: embedTry.sessionId });
         if (error === DECLINED) {
-          if (!(await cancelDialog(db, embedTry))) throw unusableState();
+          if (!(await cancelDialog(context.db, embedTry))) throw unusableState();
         } else {
-          const run = await claimSteps(db, { ...embedTry, phase: "dialog" }, context);
+          const run = await claimSteps(context.db, { ...embedTry, phase: "dialog" }, context);
           if (!run) throw unusableState();
+          const signup = signupParts(context);
           await (code === undefined ? failDialog(signup, run) : runGrantedSteps(signup, run, code));
         }
-        const status = await findEmbedStatus(db, embedTry.sessionId);
+        const status = await findEmbedStatus(context.db, embedTry.sessionId);
         if (status === undefined) throw notFound("link");
         return { status: status as EmbedStatus };
       },

@@ -10,7 +10,7 @@ import { embedState, newTry, startedTry, tokenParams } from "./page-schema.ts";
 import { toState } from "./state-dto.ts";
 
 /** The page's requests that call no platform. */
-export function tryRoutes({ db, embedStates, settings }: PageParts): Route[] {
+export function tryRoutes({ embedStates, settings }: PageParts): Route[] {
   return [
     route({
       ...PAGE_ROUTE,
@@ -22,8 +22,8 @@ export function tryRoutes({ db, embedStates, settings }: PageParts): Route[] {
       errors: SESSION_ERRORS,
       params: tokenParams,
       async handle(context) {
-        const session = await requireUsableSession(db, context);
-        if (session.status === "pending") await markOpened(db, session.id);
+        const session = await requireUsableSession(context.db, context);
+        if (session.status === "pending") await markOpened(context.db, session.id);
       },
     }),
     route({
@@ -35,7 +35,7 @@ export function tryRoutes({ db, embedStates, settings }: PageParts): Route[] {
       errors: SESSION_ERRORS,
       params: tokenParams,
       reply: embedState,
-      handle: async (context) => toState(await requireSession(db, context)),
+      handle: async (context) => toState(await requireSession(context.db, context)),
     }),
     route({
       ...PAGE_ROUTE,
@@ -50,12 +50,12 @@ export function tryRoutes({ db, embedStates, settings }: PageParts): Route[] {
       reply: startedTry,
       async handle(context) {
         const { platform } = context.body;
-        const session = await requireUsableSession(db, context);
+        const session = await requireUsableSession(context.db, context);
         if (!session.platforms.includes(platform))
           throw invalidField("/platform", `platform must be one of ${session.platforms.join(", ")}`);
-        const tryId = await beginTry(db, session.id, platform);
+        const tryId = await beginTry(context.db, session.id, platform);
         if (tryId === undefined) {
-          await requireUsableSession(db, context); // it may have ended just now
+          await requireUsableSession(context.db, context); // it may have ended just now
           throw notPossibleNow(`This link was used for ${MAX_TRIES} tries: ask for a new link`);
         }
         const state = embedStates.issue({ sessionId: session.id, tryId }, SIGNUP_DIALOG_TTL_MS);
@@ -73,9 +73,9 @@ export function tryRoutes({ db, embedStates, settings }: PageParts): Route[] {
       params: tokenParams,
       reply: embedState,
       async handle(context) {
-        const { id: sessionId, try_id: tryId } = await requireUsableSession(db, context);
-        if (tryId !== null) await cancelWaitingTry(db, { sessionId, tryId });
-        return toState(await requireSession(db, context));
+        const { id: sessionId, try_id: tryId } = await requireUsableSession(context.db, context);
+        if (tryId !== null) await cancelWaitingTry(context.db, { sessionId, tryId });
+        return toState(await requireSession(context.db, context));
       },
     }),
   ];

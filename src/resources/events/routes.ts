@@ -18,7 +18,7 @@ const noSuchEvent = () => notFound("event");
 /** Below the time that a request waits for Postgres. */
 const MAX_COUNT_MS = 4 * SECOND;
 
-export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNotifier }): Route[] {
+export function eventRoutes({ notifier }: { notifier: QueueNotifier }): Route[] {
   const bulkRetries = createHeavyOperations("bulk retry");
   return [
     route({
@@ -29,7 +29,7 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
       summary: "List events and the state of their delivery, newest first",
       query: listQuery(eventFilters),
       reply: listOf(event),
-      async handle({ caller, query, cursors }) {
+      async handle({ db, caller, query, cursors }) {
         const { since, until, limit, after, before, ...values } = query;
         const page = pageRequest(query, cursors);
         const filters = { ...values, ...periodOf(query) };
@@ -45,7 +45,7 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
       summary: "Read an event with its payload and delivery attempts",
       params: eventParams,
       reply: eventDetail,
-      async handle({ caller, params }) {
+      async handle({ db, caller, params }) {
         const row = await findEvent(db, caller.clientId, params.id);
         if (!row) throw noSuchEvent();
         return toEventDetail(row, await listAttempts(db, caller.clientId, params.id));
@@ -67,7 +67,7 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
         when: ({ redispatched }) => !redispatched,
         example: { status: "skipped", skip_reason: "disabled", next_attempt_at: null, redispatched: false },
       },
-      async handle({ caller, params }) {
+      async handle({ db, caller, params }) {
         const row = await retryEvent(db, caller.clientId, params.id);
         if (!row) throw noSuchEvent();
         if (!row.is_held) notifier.notify([{ clientId: caller.clientId, id: params.id }]);
@@ -86,7 +86,7 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
       body: eventReplay,
       status: 202,
       reply: replayedEvents,
-      handle({ caller: { clientId }, body, callerGone }) {
+      handle({ db, caller: { clientId }, body, callerGone }) {
         const { since, until, dry_run: dryRun = false, ...filters } = body;
         const input = { ...filters, ...periodOf(body) };
         return bulkRetries.run(clientId, () =>

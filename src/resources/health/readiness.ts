@@ -7,10 +7,14 @@ import type { Database } from "../../store/database/database.ts";
 import { DatabaseUnavailable } from "../../store/database/faults.ts";
 import type { MigrationCheck } from "../../store/database/migration-check.ts";
 
-const PROBE_TIMEOUT_MS = 2 * SECOND;
+/** An answer is due within a second, whatever the servers do. */
+const PROBE_TIMEOUT_MS = 0.8 * SECOND;
+/** At least as long as a probe takes: probes do not overlap. */
+const PROBE_INTERVAL_MS = 1 * SECOND;
 
 export interface ReadinessParts {
-  db: Pick<Database, "ping">;
+  /** A connection of its own: the ones of the pool may all be in use. */
+  probe: Pick<Database, "ping">;
   migrations: Pick<MigrationCheck, "missing">;
   redis: RedisClient;
   partitions: number;
@@ -22,19 +26,32 @@ interface PostgresFinding {
   cause?: unknown;
 }
 
-/** Asks both servers at the same time, each for two seconds at most. */
-export async function examineServers(
-  parts: ReadinessParts,
-): Promise<PostgresFinding & { redis: RedisState }> {
+type ServersFinding = PostgresFinding & { redis: RedisState };
+
+/** Asks the servers once a second at most; the requests in between get the same answer. */
+export function createReadinessProbe(parts: ReadinessParts): () => Promise<ServersFinding> {
+  let finding: Promise<ServersFinding> | undefined;
+  let askAgainAt = 0;
+  return () => {
+    if (finding === undefined || performance.now() >= askAgainAt) {
+      askAgainAt = performance.now() + PROBE_INTERVAL_MS;
+      finding = examineServers(parts);
+    }
+    return finding;
+  };
+}
+
+/** Asks both servers at the same time. */
+async function examineServers(parts: ReadinessParts): Promise<ServersFinding> {
   const [finding, redis] = await Promise.all([examinePostgres(parts), examineRedis(parts)]);
   return { ...finding, redis };
 }
 
-async function examinePostgres({ db, migrations }: ReadinessParts): Promise<PostgresFinding> {
+async function examinePostgres({ probe, migrations }: ReadinessParts): Promise<PostgresFinding> {
   try {
     const [missing] = await Promise.all([
       withTimeout(PROBE_TIMEOUT_MS, migrations.missing(), throwTimeout),
-      db.ping(PROBE_TIMEOUT_MS), // the check of the migrations may answer from its cache
+      probe.ping(PROBE_TIMEOUT_MS), // the check of the migrations may answer from its cache
     ]);
     return { postgres: missing.length > 0 ? "unmigrated" : "ok" };
   } catch (cause) {

@@ -4,7 +4,7 @@ import type { MetricsText } from "../../runtime/metrics/metrics.ts";
 import { packageVersion } from "../../runtime/package-root.ts";
 import { anyQuery } from "../../schema/types.ts";
 import { isBearerToken } from "../../security/bearer-token.ts";
-import { examineServers, type ReadinessParts } from "./readiness.ts";
+import { createReadinessProbe, type ReadinessParts } from "./readiness.ts";
 import { liveness, readiness } from "./schema.ts";
 
 export interface HealthParts extends ReadinessParts {
@@ -15,6 +15,7 @@ export interface HealthParts extends ReadinessParts {
 export function healthRoutes(parts: HealthParts): Route[] {
   const { metricsText, metricsToken } = parts;
   const version = packageVersion();
+  const examineServers = createReadinessProbe(parts);
   return [
     route({
       method: "get",
@@ -41,7 +42,7 @@ export function healthRoutes(parts: HealthParts): Route[] {
       query: anyQuery,
       reply: readiness,
       async handle() {
-        const { cause, ...servers } = await examineServers(parts);
+        const { cause, ...servers } = await examineServers();
         if (servers.postgres !== "ok")
           throw databaseUnusable(servers.postgres, { extra: { status: "unavailable", ...servers }, cause });
         return { status: servers.redis === "ok" ? ("ready" as const) : ("degraded" as const), ...servers };

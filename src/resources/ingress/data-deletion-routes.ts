@@ -7,7 +7,6 @@ import { isPlatformId } from "../../runtime/ids.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { anyQuery } from "../../schema/types.ts";
 import type { AppSignatures } from "../../security/app-signatures.ts";
-import type { Database } from "../../store/database/database.ts";
 import { findDataDeletion } from "../../store/tenants/data-deletions.ts";
 import { dataDeletionView } from "./data-deletion-view.ts";
 import { acknowledgement, dataDeletion, dataDeletionParams } from "./schema.ts";
@@ -15,14 +14,13 @@ import { acknowledgement, dataDeletion, dataDeletionParams } from "./schema.ts";
 const FORM_BODY = { limit: 16_384 };
 
 export interface DataDeletionParts {
-  db: Database;
   log: Log;
   signatures: AppSignatures;
   publicUrl: string;
 }
 
 /** Callbacks that the platform's app review requires: deauthorisation and data deletion. */
-export function dataDeletionRoutes({ db, log, signatures, publicUrl }: DataDeletionParts): Route[] {
+export function dataDeletionRoutes({ log, signatures, publicUrl }: DataDeletionParts): Route[] {
   return [
     route({
       method: "post",
@@ -37,7 +35,7 @@ export function dataDeletionRoutes({ db, log, signatures, publicUrl }: DataDelet
       query: anyQuery,
       body: FORM_BODY,
       reply: acknowledgement,
-      async handle({ body }) {
+      async handle({ db, body }) {
         await deauthorize({ db, log }, readSignedUser(body, signatures));
         return { received: true as const };
       },
@@ -55,7 +53,7 @@ export function dataDeletionRoutes({ db, log, signatures, publicUrl }: DataDelet
       query: anyQuery,
       body: FORM_BODY,
       reply: dataDeletion,
-      async handle({ body }) {
+      async handle({ db, body }) {
         const code = await deleteUserData({ db, log }, readSignedUser(body, signatures));
         return { url: `${publicUrl}/platform/data-deletion/${code}`, confirmation_code: code };
       },
@@ -71,7 +69,7 @@ export function dataDeletionRoutes({ db, log, signatures, publicUrl }: DataDelet
       params: dataDeletionParams,
       query: anyQuery,
       reply: HTML_REPLY,
-      async handle({ params, setHeader }) {
+      async handle({ db, params, setHeader }) {
         const row = await findDataDeletion(db, params.confirmation_code);
         if (!row) throw notFound("confirmation code");
         return renderView({ setHeader }, dataDeletionView(row));

@@ -5,7 +5,6 @@ import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
 import type { Scope } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
-import type { Database } from "../../store/database/database.ts";
 import { type ApiKeyRow, listApiKeys } from "../../store/tenants/api-keys.ts";
 import { type ApiKeyDto, apiKey, createdApiKey, keyParams, newApiKey, rotation } from "./schema.ts";
 
@@ -29,13 +28,12 @@ const invalidTransition = (message: string) => new ApiError("invalid_state_trans
 const noSuchKey = () => notFound("API key");
 
 interface KeyParts {
-  db: Database;
   production: boolean;
   /** Makes this process notice a changed key at once. */
   forgetCredential(id: string): void;
 }
 
-export function keyRoutes({ db, production, forgetCredential }: KeyParts): Route[] {
+export function keyRoutes({ production, forgetCredential }: KeyParts): Route[] {
   return [
     route({
       method: "post",
@@ -49,7 +47,7 @@ export function keyRoutes({ db, production, forgetCredential }: KeyParts): Route
       async handle(context) {
         const { name, scopes, expires_at } = context.body;
         const input = { name, scopes, expiresAt: parseFutureTime(expires_at), production };
-        return toCreatedApiKey(await createKey(db, requestActor(context), input));
+        return toCreatedApiKey(await createKey(context.db, requestActor(context), input));
       },
     }),
     route({
@@ -60,7 +58,7 @@ export function keyRoutes({ db, production, forgetCredential }: KeyParts): Route
       summary: "List API keys, including revoked and expired ones",
       query: listQuery({}),
       reply: listOf(apiKey),
-      async handle({ caller, query, cursors }) {
+      async handle({ db, caller, query, cursors }) {
         const page = pageRequest(query, cursors);
         const rows = await listApiKeys(db, caller.clientId, page);
         return listById(rows, toApiKey, { page, cursors });
@@ -76,7 +74,7 @@ export function keyRoutes({ db, production, forgetCredential }: KeyParts): Route
       params: keyParams,
       async handle(context) {
         const { id } = context.params;
-        if (!(await revokeKey(db, requestActor(context), id))) throw noSuchKey();
+        if (!(await revokeKey(context.db, requestActor(context), id))) throw noSuchKey();
         forgetCredential(id);
       },
     }),
@@ -94,7 +92,7 @@ export function keyRoutes({ db, production, forgetCredential }: KeyParts): Route
       status: 201,
       reply: createdApiKey,
       async handle(context) {
-        const { params, body } = context;
+        const { params, body, db } = context;
         const input = { id: params.id, graceMinutes: body.grace_minutes ?? 0, production };
         const rotated = await rotateKey(db, requestActor(context), input);
         switch (rotated.outcome) {

@@ -17,7 +17,7 @@ import { adAccountId, MAX_FIELD_BYTES } from "./ad-object-fields.ts";
 import { createOnce } from "./create-once.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "./require-ad-account.ts";
 
-export interface AdObjectRouteParts extends AdObjectParts {
+export interface AdObjectRouteParts extends Omit<AdObjectParts, "db"> {
   secretBox: SecretBox;
 }
 
@@ -98,15 +98,16 @@ const createRoute = ({ kind, path, names, create, reply }: AdObjectResource, par
     otherwise: { status: 200, when: isValidated, reply: validated },
     async handle(context) {
       const { query, body } = context;
+      const own = { ...parts, db: context.db };
       const { ad_account_id, ...fields } = body as WriteBody;
       const actor = requestActor(context);
-      const requireAccount = () => requireActiveAdAccount(parts, actor, ad_account_id);
+      const requireAccount = () => requireActiveAdAccount(own, actor, ad_account_id);
       if (query.validate_only) {
-        await validateAdObject(parts, await requireAccount(), { kind, fields });
+        await validateAdObject(own, await requireAccount(), { kind, fields });
         return VALIDATED;
       }
-      return createOnce(parts, context, async (attempt) =>
-        createAdObject(parts, await requireAccount(), { actor, kind, fields, attempt }),
+      return createOnce(own, context, async (attempt) =>
+        createAdObject(own, await requireAccount(), { actor, kind, fields, attempt }),
       );
     },
   });
@@ -129,12 +130,13 @@ const editRoute = (resource: AdObjectResource & { edit: TObject }, parts: AdObje
     otherwise: { status: 200, when: isValidated, reply: validated },
     async handle(context) {
       const { params, query, body } = context;
+      const own = { ...parts, db: context.db };
       const { kind } = resource;
       const { ad_account_id, ...fields } = body as WriteBody;
-      const account = await requireActiveAdAccount(parts, toRequester(context), ad_account_id);
+      const account = await requireActiveAdAccount(own, toRequester(context), ad_account_id);
       const edit = { kind, id: idIn(params), fields };
-      if (!query.validate_only) return editAdObject(parts, account, edit);
-      await validateAdObject(parts, account, edit);
+      if (!query.validate_only) return editAdObject(own, account, edit);
+      await validateAdObject(own, account, edit);
       return VALIDATED;
     },
   });
@@ -152,8 +154,9 @@ const readRoute = (resource: AdObjectResource, parts: AdObjectRouteParts) =>
     reply: resource.reply,
     async handle(context) {
       const { params, query } = context;
-      const account = await requireActiveAdAccount(parts, toRequester(context), query.ad_account_id);
-      return readAdObject(parts, account, { kind: resource.kind, id: idIn(params) });
+      const own = { ...parts, db: context.db };
+      const account = await requireActiveAdAccount(own, toRequester(context), query.ad_account_id);
+      return readAdObject(own, account, { kind: resource.kind, id: idIn(params) });
     },
   });
 
@@ -171,13 +174,14 @@ const listRoute = ({ kind, path, names, filters = {}, reply }: AdObjectResource,
     reply: listOf(reply),
     async handle(context) {
       const { query, cursors } = context;
+      const own = { ...parts, db: context.db };
       const { ad_account_id, limit, after, before, ...where } = query;
       // In the order of the declaration: the caller may order the parameters differently in each request.
       const filterValues = Object.keys(filters).map((name) => (where as Fields)[name]);
       const listCursors = bindToFilters(cursors, [ad_account_id, ...filterValues]);
       const page = pageRequest(query, listCursors);
-      const account = await requireActiveAdAccount(parts, toRequester(context), ad_account_id);
-      const { items, ...positions } = await listAdObjects(parts, account, { kind, where, ...page });
+      const account = await requireActiveAdAccount(own, toRequester(context), ad_account_id);
+      const { items, ...positions } = await listAdObjects(own, account, { kind, where, ...page });
       return listReply({ data: items, ...positions }, listCursors);
     },
   });

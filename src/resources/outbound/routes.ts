@@ -5,17 +5,11 @@ import { listOf, listQuery, listReply, pageOf, pageRequest, periodOf } from "../
 import { type Route, route } from "../../http/route.ts";
 import { MAX_TIMELINE_ENTRIES, messageTimeline } from "../../schema/history/message-timeline.ts";
 import { message } from "../../schema/messages.ts";
-import type { Database } from "../../store/database/database.ts";
 import { findMessage, listMessages } from "../../store/messages/messages.ts";
 import { messageFilters, messageParams } from "./schema.ts";
 import { type SendParts, sendRoute } from "./send-route.ts";
 
-export interface OutboundParts extends SendParts {
-  db: Database;
-}
-
-export function outboundRoutes(parts: OutboundParts): Route[] {
-  const { db } = parts;
+export function outboundRoutes(parts: SendParts): Route[] {
   return [
     sendRoute(parts),
     route({
@@ -26,7 +20,7 @@ export function outboundRoutes(parts: OutboundParts): Route[] {
       summary: "List outbound messages, newest first",
       query: listQuery(messageFilters),
       reply: listOf(message),
-      async handle({ caller, query, cursors }) {
+      async handle({ db, caller, query, cursors }) {
         const { since, until, limit, after, before, ...values } = query;
         const page = pageRequest(query, cursors);
         const filters = { ...values, ...periodOf(query) };
@@ -43,7 +37,7 @@ export function outboundRoutes(parts: OutboundParts): Route[] {
       summary: "Read a message and its status",
       params: messageParams,
       reply: message,
-      async handle({ caller, params }) {
+      async handle({ db, caller, params }) {
         const row = await findMessage(db, caller.clientId, params.message_id);
         if (!row) throw notFound("message");
         return toMessage(row);
@@ -58,7 +52,7 @@ export function outboundRoutes(parts: OutboundParts): Route[] {
       description: `The acceptance, the attempts at the platform, the statuses, the events about the message and the attempts to deliver them. The time of an event is when it was recorded. The time of a status may be the platform's, but is not before that of the status before it. The response has at most ${MAX_TIMELINE_ENTRIES} entries: later attempts to deliver are left out, and \`GET /api/webhooks/events/{id}\` has them. Events are kept for a shorter time than messages.`,
       params: messageParams,
       reply: messageTimeline,
-      async handle({ caller, params: { message_id } }) {
+      async handle({ db, caller, params: { message_id } }) {
         const found = await readTimeline(db, caller.clientId, message_id);
         if (!found) throw notFound("message");
         return { message_id, data: found.timeline };

@@ -15,7 +15,6 @@ import { createPlatformRules } from "./platform-rules.ts";
 import { type SendMessageDto, sendMessage, sendMessageDocs } from "./send-schema.ts";
 
 export interface SendParts {
-  db: Queryable;
   intake: MessageIntake;
   platformOf: PlatformLookup;
 }
@@ -26,11 +25,11 @@ const MAX_CONTENT_BYTES = 256 * 1_024;
 const temporarilyUnavailable = () =>
   new ApiError("temporarily_unavailable", "The message cannot be accepted right now, please try again");
 
-export function sendRoute({ db, intake, platformOf }: SendParts): Route {
+export function sendRoute({ intake, platformOf }: SendParts): Route {
   const checkPlatformRules = createPlatformRules();
 
   /** A repeated request gets its first reply even if the channel no longer exists. */
-  async function replayWithoutChannel(clientId: string, operation: Operation | undefined) {
+  async function replayWithoutChannel(db: Queryable, clientId: string, operation: Operation | undefined) {
     const key = operation && (await findIdempotencyKey(db, clientId, operation.id));
     if (key) return operation.replay(key);
     throw channelNotFound();
@@ -58,9 +57,9 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
     reply: queuedMessage,
     loggedId: "message_id",
     location: ({ message_id }) => `/api/outbound/messages/${message_id}`,
-    async handle({ caller: { clientId }, body, operation, requestId }) {
+    async handle({ db, caller: { clientId }, body, operation, requestId }) {
       const platform = await platformOf(clientId, body.channel_id);
-      if (!platform) return replayWithoutChannel(clientId, operation);
+      if (!platform) return replayWithoutChannel(db, clientId, operation);
       const message = toNewMessage(body, checkPlatformRules(platform, body));
       const reply = toQueuedMessage({ ...message, platform });
       const acceptance = await intake.accept({

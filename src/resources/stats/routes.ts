@@ -9,8 +9,7 @@ import { eventStats, eventStatsQuery, messageStats, messageStatsQuery, queueStat
 const DESCRIPTION =
   "Each message or event counts in the interval in which it was accepted. The period is extended to whole intervals. The figures are computed about twice a minute.";
 
-export function statsRoutes(parts: QueueStatsParts): Route[] {
-  const { db } = parts;
+export function statsRoutes(parts: Omit<QueueStatsParts, "db">): Route[] {
   const readQueue = createQueueStats(parts);
   return [
     route({
@@ -22,7 +21,7 @@ export function statsRoutes(parts: QueueStatsParts): Route[] {
       description: DESCRIPTION,
       query: messageStatsQuery,
       reply: messageStats,
-      async handle({ caller, query }) {
+      async handle({ db, caller, query }) {
         const search = { ...periodOf(query), channelId: query.channel_id };
         return (await readMessageStats(db, caller.clientId, search)) ?? throwTooManyRows();
       },
@@ -36,7 +35,7 @@ export function statsRoutes(parts: QueueStatsParts): Route[] {
       description: DESCRIPTION,
       query: eventStatsQuery,
       reply: eventStats,
-      async handle({ caller, query }) {
+      async handle({ db, caller, query }) {
         const search = { ...periodOf(query), key: query.key };
         return (await readEventStats(db, caller.clientId, search)) ?? throwTooManyRows();
       },
@@ -48,7 +47,7 @@ export function statsRoutes(parts: QueueStatsParts): Route[] {
       scope: "webhooks:manage",
       summary: "Read how many events wait for your backend now, by key",
       reply: queueStats,
-      handle: ({ caller }) => readQueue(caller.clientId),
+      handle: ({ db, caller }) => readQueue(db, caller.clientId),
     }),
   ];
 }

@@ -6,9 +6,7 @@ import { listTemplates } from "./list.ts";
 import { removeTemplate } from "./remove.ts";
 import { deleted, deletion, listing, namespace, submission, submitted, template } from "./schema.ts";
 import { submitTemplate } from "./submit.ts";
-import type { TemplateParts } from "./template-parts.ts";
-
-export type { TemplateParts } from "./template-parts.ts";
+import type { TemplateRouteParts } from "./template-parts.ts";
 
 /**
  * Error codes of every template route. When the platform rejects a change, the response is 200 with its
@@ -22,7 +20,7 @@ const COMMON_ERRORS = [
   "platform_timeout",
 ] as const;
 
-export function templateRoutes(parts: TemplateParts): Route[] {
+export function templateRoutes(parts: TemplateRouteParts): Route[] {
   return [
     route({
       method: "post",
@@ -35,7 +33,7 @@ export function templateRoutes(parts: TemplateParts): Route[] {
       errors: COMMON_ERRORS,
       body: submission,
       reply: submitted,
-      handle: (context) => submitTemplate(parts, toRequester(context), context.body),
+      handle: (context) => submitTemplate({ ...parts, db: context.db }, toRequester(context), context.body),
     }),
     route({
       method: "post",
@@ -49,11 +47,10 @@ export function templateRoutes(parts: TemplateParts): Route[] {
       body: listing,
       reply: listOf(template, { namespace }),
       handle: (context) =>
-        listTemplates(parts, {
-          requester: toRequester(context),
-          input: context.body,
-          cursors: context.cursors,
-        }),
+        listTemplates(
+          { ...parts, db: context.db },
+          { requester: toRequester(context), input: context.body, cursors: context.cursors },
+        ),
     }),
     route({
       method: "delete",
@@ -66,7 +63,7 @@ export function templateRoutes(parts: TemplateParts): Route[] {
       errors: COMMON_ERRORS,
       body: deletion,
       reply: deleted,
-      handle: (context) => removeTemplate(parts, toRequester(context), context.body),
+      handle: (context) => removeTemplate({ ...parts, db: context.db }, toRequester(context), context.body),
     }),
   ];
 }

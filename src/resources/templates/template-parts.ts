@@ -6,11 +6,15 @@ import type { Log } from "../../runtime/logging/log.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import type { Database } from "../../store/database/database.ts";
 
-export interface TemplateParts {
-  db: Database;
+/** The parts of the routes; each request has its own database. */
+export interface TemplateRouteParts {
   secretBox: SecretBox;
   log: Log;
   platforms: Pick<Platforms, "chat">;
+}
+
+export interface TemplateParts extends TemplateRouteParts {
+  db: Database;
 }
 
 /**

@@ -7,7 +7,7 @@ import { findUserCredential } from "../../store/tenants/users.ts";
 import { noSuchUser } from "./refusals.ts";
 import { newPassword, userParams } from "./schema.ts";
 
-export interface PasswordParts extends VerifyParts {
+export interface PasswordParts extends Omit<VerifyParts, "db"> {
   /** Makes this process notice a changed user at once. */
   forgetCredential(id: string): void;
 }
@@ -29,14 +29,14 @@ export function passwordRoute(parts: PasswordParts): Route {
     params: userParams,
     body: newPassword,
     async handle(context) {
-      const { caller, params, body } = context;
+      const { caller, params, body, db } = context;
       const isOwn = params.id === caller.credential.id;
       // The path names the user, so the role cannot be checked before the input.
       if (!isOwn && caller.role !== "owner")
         throw new ApiError("role_insufficient", "Only an owner can change another user's password");
       const replaces = isOwn ? await oldPasswordHash(parts, context) : undefined;
       const input = { id: params.id, password: body.password, replaces };
-      const change = await changePassword(parts, requestActor(context), input);
+      const change = await changePassword({ ...parts, db }, requestActor(context), input);
       if (change.outcome === "overloaded") throw overloaded();
       if (change.outcome === "not_found") throw isOwn ? wrongOldPassword() : noSuchUser();
       parts.forgetCredential(params.id);
@@ -49,20 +49,23 @@ type PasswordContext = RequestContext<"any credential", typeof userParams, undef
 /** Returns the stored hash, which old_password matches. */
 async function oldPasswordHash(
   parts: PasswordParts,
-  { address, params, body, callerGone }: PasswordContext,
+  { db, address, params, body, callerGone }: PasswordContext,
 ): Promise<string> {
   const { old_password: oldPassword } = body;
   if (oldPassword === undefined)
     throw invalidField("/old_password", "old_password is required to change your own password");
-  const row = await findUserCredential(parts.db, params.id);
+  const row = await findUserCredential(db, params.id);
   if (!row) throw noSuchUser();
-  const attempt = await verifyPassword(parts, {
-    email: row.email,
-    password: oldPassword,
-    address,
-    signal: callerGone(),
-    accept: async (user) => user.password_hash,
-  });
+  const attempt = await verifyPassword(
+    { ...parts, db },
+    {
+      email: row.email,
+      password: oldPassword,
+      address,
+      signal: callerGone(),
+      accept: async (user) => user.password_hash,
+    },
+  );
   if (attempt.outcome === "limited") throw tooManyAttempts(attempt);
   if (attempt.outcome === "refused") throw wrongOldPassword();
   if (attempt.outcome !== "accepted") throw overloaded();

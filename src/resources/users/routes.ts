@@ -21,7 +21,7 @@ const toUser = (row: UserRow): UserDto => ({
 });
 
 export function userRoutes(parts: PasswordParts): Route[] {
-  const { db, forgetCredential } = parts;
+  const { forgetCredential } = parts;
   return [
     route({
       method: "get",
@@ -31,7 +31,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
       summary: "List users",
       query: listQuery({}),
       reply: listOf(user),
-      async handle({ caller, query, cursors }) {
+      async handle({ db, caller, query, cursors }) {
         const page = pageRequest(query, cursors);
         const rows = await listUsers(db, caller.clientId, page);
         return listById(rows, toUser, { page, cursors });
@@ -51,7 +51,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
       reply: createdUser,
       async handle(context) {
         if (context.body.role === "owner" && context.caller.role !== "owner") throw needsOwner();
-        const made = await createUser(parts, requestActor(context), context.body);
+        const made = await createUser({ ...parts, db: context.db }, requestActor(context), context.body);
         switch (made.outcome) {
           case "created": {
             const { outcome, row, ...password } = made;
@@ -79,7 +79,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
       body: userChanges,
       reply: user,
       async handle(context) {
-        const { params, body: changes, caller } = context;
+        const { params, body: changes, caller, db } = context;
         const byOwner = caller.role === "owner";
         const change = await changeUser(db, requestActor(context), { id: params.id, changes, byOwner });
         switch (change.outcome) {

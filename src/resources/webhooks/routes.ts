@@ -18,12 +18,12 @@ import {
 } from "./schema.ts";
 import { testRoute } from "./test-route.ts";
 
-export interface WebhookParts extends TestEventParts {
+export interface WebhookParts extends Omit<TestEventParts, "db"> {
   addresses: AddressRules;
 }
 
 export function webhookRoutes(parts: WebhookParts): Route[] {
-  const { db, addresses } = parts;
+  const { addresses } = parts;
   return [
     route({
       method: "get",
@@ -32,7 +32,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
       scope: "webhooks:manage",
       summary: "Read the webhook configuration",
       reply: webhookConfig,
-      handle: async ({ caller }) => toWebhookConfig(await findWebhookConfig(db, caller.clientId)),
+      handle: async ({ db, caller }) => toWebhookConfig(await findWebhookConfig(db, caller.clientId)),
     }),
     route({
       method: "patch",
@@ -48,7 +48,9 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
         const { webhook_url, webhook_secret: webhookSecret } = context.body;
         const webhookUrl = await validateAddress(webhook_url, addresses);
         const changes = { webhookUrl, webhookSecret };
-        return toWebhookConfig(await changeWebhookConfig(parts, requestActor(context), changes));
+        return toWebhookConfig(
+          await changeWebhookConfig({ ...parts, db: context.db }, requestActor(context), changes),
+        );
       },
     }),
     route({
@@ -66,7 +68,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
         if (!isDispatchKey(key))
           throw new ApiError("unknown_dispatch_key", `platform must be one of ${DISPATCH_KEYS.join(", ")}`);
         const { enabled } = context.body;
-        return toWebhookConfig(await switchDispatch(db, requestActor(context), { key, enabled }));
+        return toWebhookConfig(await switchDispatch(context.db, requestActor(context), { key, enabled }));
       },
     }),
     route({
@@ -82,7 +84,13 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
       reply: generatedSecret,
       async handle(context) {
         const graceMinutes = context.body.grace_minutes ?? 0;
-        return { webhook_secret: await generateSecret(parts, requestActor(context), graceMinutes) };
+        return {
+          webhook_secret: await generateSecret(
+            { ...parts, db: context.db },
+            requestActor(context),
+            graceMinutes,
+          ),
+        };
       },
     }),
     testRoute(parts),

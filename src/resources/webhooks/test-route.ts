@@ -5,7 +5,7 @@ import { DELIVERY_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { testEvent, testResult } from "./schema.ts";
 
-export const testRoute = (parts: TestEventParts): Route =>
+export const testRoute = (parts: Omit<TestEventParts, "db">): Route =>
   route({
     method: "post",
     path: "/api/webhooks/test",
@@ -16,8 +16,8 @@ export const testRoute = (parts: TestEventParts): Route =>
     errors: ["webhook_not_configured"],
     body: testEvent,
     reply: testResult,
-    async handle({ caller, body }) {
-      const sent = await sendTestEvent(parts, caller.clientId, body.key ?? null);
+    async handle({ db, caller, body }) {
+      const sent = await sendTestEvent({ ...parts, db }, caller.clientId, body.key ?? null);
       if (!sent) throw new ApiError("webhook_not_configured", "Set webhook_url before sending a test event");
       const { id, delivered, statusCode, durationMs, error } = sent;
       return { event_id: id, delivered, status_code: statusCode, duration_ms: durationMs, error };

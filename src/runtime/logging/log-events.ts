@@ -85,6 +85,8 @@ export const LOG_EVENTS = {
     "No connection to the platform is possible; its messages wait, and one at a time tries it again",
   "postgres.close_timed_out": "Postgres connections were still in use when the process stopped",
   "postgres.connection_lost": "An idle connection to Postgres broke; the pool replaces it",
+  "postgres.pool_undersized":
+    "`DATABASE_POOL` of web is below 4; one client can use the connections that the others need",
   "process.blocked":
     "The event loop was blocked for `seconds`; the watchdog ends the process. `current` is the likely cause",
   "process.failed": "The process could not start, or a worker failed for good; it exits with code 1",

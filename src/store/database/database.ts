@@ -3,7 +3,9 @@ import pg from "pg";
 import { withTimeout } from "../../runtime/async/with-timeout.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
+import type { Grant } from "../../runtime/shares.ts";
 import { connectionOptions } from "./connection.ts";
+import { type ConnectionUser, createConnectionGate } from "./connection-gate.ts";
 import { DatabaseUnavailable, isConnectionFault, isDeadlock, isPartitionConflict } from "./faults.ts";
 
 /** A statement with constant text, prepared once per connection under the hash of its text. */
@@ -38,6 +40,11 @@ export interface Database extends Queryable {
    * partition conflict `work` runs again.
    */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
+  /**
+   * The same database for one caller: its statements use the connections of this key, and wait in turn with other keys.
+   * A statement that waits when `callerGone` aborts is not run.
+   */
+  forKey(key: string, callerGone?: () => AbortSignal): Database;
   /** Runs one round trip; throws when it takes longer than `timeoutMs` milliseconds. */
   ping(timeoutMs: number): Promise<void>;
   close(): Promise<void>;
@@ -45,10 +52,21 @@ export interface Database extends Queryable {
 
 type Settings = Pick<Config, "DATABASE_URL" | "DATABASE_POOL" | "DATABASE_PREPARED">;
 
-/** Longest wait of a caller for one statement, including the wait for a connection. */
+export interface DatabaseOptions {
+  /** Longest wait of a caller for one statement, including the wait for a connection. */
+  statementTimeoutMs?: number | "endless" | undefined;
+  /** The connections of one key at most; see forKey. Undefined: statements of all keys wait in one queue. */
+  sharePerKey?: number | undefined;
+  /** Keeps one connection open while it is idle. */
+  keepsConnection?: boolean;
+}
+
 const STATEMENT_TIMEOUT_MS = 30 * SECOND;
 const CONNECT_TIMEOUT_MS = 5 * SECOND;
 const MAX_RETRIES = 3;
+
+/** The key of statements that are not counted for a caller. */
+const OWN_USER: ConnectionUser = { key: "own" };
 
 /**
  * Connection pool, open until close() moves it to closing.
@@ -59,29 +77,20 @@ const MAX_RETRIES = 3;
 export function createDatabase(
   settings: Settings,
   onFault: (error: Error) => void,
-  statementTimeoutMs: number | "endless" = STATEMENT_TIMEOUT_MS,
+  { statementTimeoutMs = STATEMENT_TIMEOUT_MS, sharePerKey, keepsConnection = false }: DatabaseOptions = {},
 ): Database {
-  const pool = new pg.Pool({
-    ...connectionOptions(settings.DATABASE_URL),
-    max: settings.DATABASE_POOL,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  });
-  // A connection that breaks while idle or between statements is replaced at the next use. Without listeners
-  // on both the client and the pool, its error would end the process.
-  let isClosing = false;
-  pool.on("connect", (client) => client.on("error", (error) => isClosing || onFault(error)));
-  pool.on("error", () => {});
+  const maxWaitMs =
+    statementTimeoutMs === "endless" ? CONNECT_TIMEOUT_MS : Math.min(statementTimeoutMs, CONNECT_TIMEOUT_MS);
+  const connections = createConnections(settings, { onFault, maxWaitMs, sharePerKey, keepsConnection });
   const prepared = settings.DATABASE_PREPARED;
 
-  /** Every failure to connect (also a wrong password or a missing database) is an outage to the caller. */
-  const connect = () =>
-    pool.connect().catch((error: Error) => {
-      throw new DatabaseUnavailable(error);
-    });
-
-  async function withClient<T>(work: (run: Run) => Promise<T>): Promise<T> {
+  async function withClient<T>(user: ConnectionUser, work: (run: Run) => Promise<T>): Promise<T> {
     const startedAt = performance.now();
-    const client = await connect();
+    const granted = connections.take(user);
+    const grant = granted instanceof Promise ? await granted : granted;
+    const client = await (granted === grant
+      ? connections.connect(grant)
+      : connections.connectWithin(maxWaitMs - (performance.now() - startedAt), grant));
     const run = runOn(client, { prepared, statementTimeoutMs, startedAt });
     let fault: Error | undefined;
     try {
@@ -91,55 +100,101 @@ export function createDatabase(
       throw error;
     } finally {
       client.release(fault);
+      grant.release();
     }
   }
 
   /** Retries after a deadlock or a partition conflict: Postgres has rolled everything back. */
-  async function withRetries<T>(work: (run: Run) => Promise<T>): Promise<T> {
+  async function withRetries<T>(user: ConnectionUser, work: (run: Run) => Promise<T>): Promise<T> {
     for (let retries = 0; ; retries++) {
       try {
-        return await withClient(work);
+        return await withClient(user, work);
       } catch (error) {
         if (!(isDeadlock(error) || isPartitionConflict(error)) || retries === MAX_RETRIES) throw error;
       }
     }
   }
 
-  const runTransaction = <T>(begin: string, work: (tx: Queryable) => Promise<T>): Promise<T> =>
-    withRetries(async (run) => {
-      await run(begin);
-      try {
-        const result = await work({
-          query: async <Row extends object>(statement: Statement | string, values?: readonly unknown[]) =>
-            (await run<Row>(statement, { values })).rows,
-        });
-        const { command } = await run("commit", { isFinal: true });
-        // Postgres responds with ROLLBACK when a statement failed and `work` ignored its error.
-        if (command !== "COMMIT")
-          throw new Error("the transaction was rolled back: a statement in it had failed");
-        return result;
-      } catch (error) {
-        if (!(error instanceof DatabaseUnavailable)) await run("rollback");
-        throw error;
-      }
+  function bind(user: ConnectionUser): Database {
+    const runTransaction = <T>(begin: string, work: (tx: Queryable) => Promise<T>) =>
+      withRetries(user, (run) => transact(run, begin, work));
+    return {
+      async query<Row extends object>(
+        statement: Statement | string,
+        values?: readonly unknown[],
+        options?: QueryOptions,
+      ) {
+        if (options?.lockTimeoutMs !== undefined)
+          return runTransaction(beginWithLockTimeout(options.lockTimeoutMs), (tx) =>
+            tx.query<Row>(statement, values),
+          );
+        const result = await withRetries(user, (run) => run<Row>(statement, { values, isFinal: true }));
+        return result.rows;
+      },
+      transaction: (work) => runTransaction("begin", work),
+      forKey,
+      ping,
+      close: connections.close,
+    };
+  }
+
+  async function ping(timeoutMs: number): Promise<void> {
+    const answer = withClient(OWN_USER, (run) => run("select 1"));
+    await withTimeout(timeoutMs, answer, () => {
+      throw new DatabaseUnavailable(new Error(`no response within ${timeoutMs} ms`));
+    });
+  }
+
+  const forKey = (key: string, callerGone?: () => AbortSignal): Database =>
+    sharePerKey === undefined ? own : bind({ key, callerGone });
+  const own = bind(OWN_USER);
+  return own;
+}
+
+interface ConnectionsOptions {
+  onFault(error: Error): void;
+  maxWaitMs: number;
+  sharePerKey: number | undefined;
+  keepsConnection: boolean;
+}
+
+/** The pool and the gate in front of it, which admits as many callers as the pool has connections. */
+function createConnections(
+  { DATABASE_URL, DATABASE_POOL }: Settings,
+  { onFault, maxWaitMs, sharePerKey, keepsConnection }: ConnectionsOptions,
+) {
+  const pool = new pg.Pool({
+    ...connectionOptions(DATABASE_URL),
+    max: DATABASE_POOL,
+    min: keepsConnection ? 1 : 0,
+    connectionTimeoutMillis: maxWaitMs,
+  });
+  // A connection that breaks while idle or between statements is replaced at the next use. Without listeners
+  // on both the client and the pool, its error would end the process.
+  let isClosing = false;
+  pool.on("connect", (client) => client.on("error", (error) => isClosing || onFault(error)));
+  pool.on("error", () => {});
+
+  /** Every failure to connect (also a wrong password or a missing database) is an outage to the caller. */
+  const connect = (grant: Grant): Promise<pg.PoolClient> =>
+    pool.connect().catch((error: Error) => {
+      grant.release();
+      throw new DatabaseUnavailable(error);
     });
 
   return {
-    async query<Row extends object>(
-      statement: Statement | string,
-      values?: readonly unknown[],
-      { lockTimeoutMs }: QueryOptions = {},
-    ) {
-      if (lockTimeoutMs !== undefined)
-        return runTransaction(beginWithLockTimeout(lockTimeoutMs), (tx) => tx.query<Row>(statement, values));
-      const result = await withRetries((run) => run<Row>(statement, { values, isFinal: true }));
-      return result.rows;
-    },
-    transaction: (work) => runTransaction("begin", work),
-    async ping(timeoutMs) {
-      const answer = withClient((run) => run("select 1"));
-      await withTimeout(timeoutMs, answer, () => {
-        throw new DatabaseUnavailable(new Error(`no response within ${timeoutMs} ms`));
+    take: createConnectionGate({ capacity: DATABASE_POOL, sharePerKey, maxWaitMs }),
+    connect,
+    /** Connects in the time that the wait for the grant has left. The grant is kept until the connection is back. */
+    async connectWithin(timeoutMs: number, grant: Grant): Promise<pg.PoolClient> {
+      const connecting = connect(grant);
+      const giveBack = (client: pg.PoolClient) => {
+        client.release();
+        grant.release();
+      };
+      return withTimeout(timeoutMs, connecting, () => {
+        connecting.then(giveBack, () => {});
+        throw new DatabaseUnavailable(new Error("no connection was made in time"));
       });
     },
     async close() {
@@ -147,6 +202,24 @@ export function createDatabase(
       await pool.end();
     },
   };
+}
+
+async function transact<T>(run: Run, begin: string, work: (tx: Queryable) => Promise<T>): Promise<T> {
+  await run(begin);
+  try {
+    const result = await work({
+      query: async <Row extends object>(statement: Statement | string, values?: readonly unknown[]) =>
+        (await run<Row>(statement, { values })).rows,
+    });
+    const { command } = await run("commit", { isFinal: true });
+    // Postgres responds with ROLLBACK when a statement failed and `work` ignored its error.
+    if (command !== "COMMIT")
+      throw new Error("the transaction was rolled back: a statement in it had failed");
+    return result;
+  } catch (error) {
+    if (!(error instanceof DatabaseUnavailable)) await run("rollback");
+    throw error;
+  }
 }
 
 /** Ends with the transaction: a setting of the session would reach other users of a pooler's connection. */

@@ -10,6 +10,18 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
+/** A statement waited too long for a connection that other statements of this process used. Nothing was written. */
+export class ConnectionsBusy extends DatabaseUnavailable {
+  /** True when the caller itself used its whole share of the connections. */
+  readonly isOwnShareUsed: boolean;
+
+  constructor(cause: Error, isOwnShareUsed: boolean) {
+    super(cause);
+    this.name = "ConnectionsBusy";
+    this.isOwnShareUsed = isOwnShareUsed;
+  }
+}
+
 /**
  * Socket error codes, and SQLSTATEs of a server that is starting, stopping, full, read-only or disconnected.
  */

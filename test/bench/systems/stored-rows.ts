@@ -91,7 +91,7 @@ export interface StoredRows {
 
 /** Stores delivered events and accepted messages, and vacuums. The statements take minutes with millions of rows. */
 export async function storeRows({ config }: BenchContext, rows: StoredRows): Promise<void> {
-  const db = createDatabase(config, () => {}, "endless");
+  const db = createDatabase(config, () => {}, { statementTimeoutMs: "endless" });
   try {
     await createPartitions(db, rows.days);
     await insertRows(db, rows);

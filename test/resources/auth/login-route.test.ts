@@ -16,8 +16,8 @@ t.test("a login during overload gets 503 and does not count as a failed attempt"
   const passwords = { ...createFastPasswords(), check: async () => ({ outcome: "overloaded" }) as const };
   const cookie = createConsoleCookie("http://localhost");
   const api = await startApi(t, {
-    routes: (db) => [
-      loginRoute({ db, passwords, limitAttempts, cookie, issue: async () => "token", log: captureLog().log }),
+    routes: () => [
+      loginRoute({ passwords, limitAttempts, cookie, issue: async () => "token", log: captureLog().log }),
     ],
   });
   const reply = await api.call("POST", "/api/auth/login", {

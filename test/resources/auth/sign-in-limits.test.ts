@@ -132,9 +132,7 @@ t.test("waiting checks of callers who disconnect are cancelled and do not count"
   };
   const parts = { limitAttempts, cookie: createConsoleCookie("http://x") };
   const api = await startApi(t, {
-    routes: (db) => [
-      loginRoute({ db, passwords, ...parts, issue: async () => "token", log: captureLog().log }),
-    ],
+    routes: () => [loginRoute({ passwords, ...parts, issue: async () => "token", log: captureLog().log })],
   });
   const { port } = new URL(api.address);
   const sockets = Array.from({ length: 20 }, () => {

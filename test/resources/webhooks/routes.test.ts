@@ -52,8 +52,7 @@ async function start(
     resolver,
   };
   const secretBox = createSecretBox(config.ENCRYPTION_KEYS);
-  const routes = (db: Api["db"]) =>
-    webhookRoutes({ db, secretBox, poster, addresses, log: captureLog().log });
+  const routes = () => webhookRoutes({ secretBox, poster, addresses, log: captureLog().log });
   const api = await startApi(t, { config, routes, ...(database ? { database } : {}) });
   return { api, secretBox };
 }

@@ -161,8 +161,8 @@ t.test("a transaction rolled back by a deadlock is retried, and both commit", as
 t.test("a statement fails after its timeout, or runs to its end without one", async (t) => {
   const settings = { DATABASE_URL: await cloneDatabase(t), DATABASE_POOL: 1, DATABASE_PREPARED: true };
   const [withShortTimeout, withoutTimeout] = [
-    createDatabase(settings, () => {}, 50),
-    createDatabase(settings, () => {}, "endless"),
+    createDatabase(settings, () => {}, { statementTimeoutMs: 50 }),
+    createDatabase(settings, () => {}, { statementTimeoutMs: "endless" }),
   ];
   t.teardown(() => Promise.all([withShortTimeout.close(), withoutTimeout.close()]));
   await t.rejects(withShortTimeout.query("select pg_sleep(1)"), DatabaseUnavailable);
@@ -173,7 +173,7 @@ t.test("a lost answer is uncertain only if the statement or commit may have writ
   const url = await cloneDatabase(t);
   const settings = { DATABASE_URL: url, DATABASE_POOL: 4, DATABASE_PREPARED: true };
   // The wait for a connection counts too: a timeout before the statement is sent would be another case.
-  const db = createDatabase(settings, () => {}, 4_000);
+  const db = createDatabase(settings, () => {}, { statementTimeoutMs: 4_000 });
   t.teardown(() => db.close());
   const slowly = "cross join (select pg_sleep(300)) as slow";
   const outcomeOf = (work: Promise<unknown>) =>

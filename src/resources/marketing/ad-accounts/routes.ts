@@ -11,8 +11,7 @@ import { accountNotFound, accountRevoked } from "../require-ad-account.ts";
 import { type AdAccountParts, refreshAdAccount, subscribeActiveAccount } from "./platform-calls.ts";
 import { adAccountFilters, adAccountParams, chosenStatus } from "./schema.ts";
 
-export function adAccountRoutes(parts: AdAccountParts): Route[] {
-  const { db } = parts;
+export function adAccountRoutes(parts: Omit<AdAccountParts, "db">): Route[] {
   return [
     route({
       method: "get",
@@ -22,7 +21,7 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       summary: "List ad accounts, newest first",
       query: listQuery(adAccountFilters),
       reply: listOf(adAccount),
-      async handle({ caller, query, cursors }) {
+      async handle({ db, caller, query, cursors }) {
         const page = pageRequest(query, cursors);
         const rows = await listAdAccounts(db, caller.clientId, { page, ...query });
         return listById(rows, toAdAccount, { page, cursors });
@@ -36,7 +35,7 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       summary: "Read an ad account",
       params: adAccountParams,
       reply: adAccount,
-      async handle({ caller, params }) {
+      async handle({ db, caller, params }) {
         const row = await findAdAccount(db, caller.clientId, params.id);
         if (!row) throw accountNotFound();
         return toAdAccount(row);
@@ -58,11 +57,13 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       async handle(context) {
         const input = { ...context.params, ...context.body };
         const actor = requestActor(context);
-        const chosen = await changeAdAccountStatus(db, actor, input);
+        const chosen = await changeAdAccountStatus(context.db, actor, input);
         if (chosen.outcome !== "set") throw statusRefusal(chosen);
         const { row, changed } = chosen;
         return toAdAccount(
-          changed && row.status === "active" ? await subscribeActiveAccount(parts, actor, row) : row,
+          changed && row.status === "active"
+            ? await subscribeActiveAccount({ ...parts, db: context.db }, actor, row)
+            : row,
         );
       },
     }),
@@ -79,7 +80,9 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       params: adAccountParams,
       reply: adAccount,
       handle: async (context) =>
-        toAdAccount(await refreshAdAccount(parts, toRequester(context), context.params.id)),
+        toAdAccount(
+          await refreshAdAccount({ ...parts, db: context.db }, toRequester(context), context.params.id),
+        ),
     }),
   ];
 }

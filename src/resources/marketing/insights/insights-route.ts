@@ -13,7 +13,7 @@ import { CSV_EXAMPLE, type CsvExporter, requireNoPaging } from "./csv.ts";
 import { toInsightsQuery } from "./read-query.ts";
 import { DEFAULT_ROWS_PER_PAGE, type InsightsQueryDto, insightsQuery, insightsRows } from "./schema.ts";
 
-export interface InsightsParts extends AdObjectParts {
+export interface InsightsParts extends Omit<AdObjectParts, "db"> {
   secretBox: SecretBox;
 }
 
@@ -32,16 +32,15 @@ export const insightsRoute = (parts: InsightsParts, exportCsv: CsvExporter) =>
     csv: CSV_EXAMPLE,
     async handle(context) {
       const { query: given, cursors, wantsCsv } = context;
+      const own = { ...parts, db: context.db };
       const query = toInsightsQuery(given);
       const rowCursors = bindToFilters(cursors, filtersOf(given));
       const page = pageRequest({ limit: DEFAULT_ROWS_PER_PAGE, ...given }, rowCursors);
       if (wantsCsv) requireNoPaging(given);
-      const account = await requireActiveAdAccount(parts, toRequester(context), given.ad_account_id);
+      const account = await requireActiveAdAccount(own, toRequester(context), given.ad_account_id);
       const { insights } = parts.platforms.ads;
       const readPage = (page: ListPageRequest) =>
-        callForAccount(parts, account, () => insights.rows(account.access, query, page)).catch(
-          recommendReport,
-        );
+        callForAccount(own, account, () => insights.rows(account.access, query, page)).catch(recommendReport);
       const { fields = DEFAULT_INSIGHTS_FIELDS, breakdowns } = query;
       if (wantsCsv) return exportCsv({ ...context, readPage, selection: { fields, breakdowns } });
       const { items, ...positions } = await readPage(page);

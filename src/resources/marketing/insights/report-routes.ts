@@ -43,9 +43,10 @@ const startRoute = (parts: InsightsParts) =>
     location: ({ report_run_id }) => `${PATH}/${report_run_id}`,
     async handle(context) {
       const { body } = context;
+      const own = { ...parts, db: context.db };
       const query = toInsightsQuery(body);
-      const account = await requireActiveAdAccount(parts, toRequester(context), body.ad_account_id);
-      return startReport(parts, account, query);
+      const account = await requireActiveAdAccount(own, toRequester(context), body.ad_account_id);
+      return startReport(own, account, query);
     },
   });
 
@@ -65,7 +66,9 @@ const statusRoute = (parts: InsightsParts, reader: ReportReader) =>
     async handle(context) {
       const { params, query } = context;
       const requested = { id: params.report_run_id, adAccountId: query.ad_account_id };
-      return reader.readStatus(await requireReport(parts, toRequester(context), requested));
+      return reader.readStatus(
+        await requireReport({ ...parts, db: context.db }, toRequester(context), requested),
+      );
     },
   });
 
@@ -89,7 +92,7 @@ const resultsRoute = (parts: InsightsParts, reader: ReportReader, exportCsv: Csv
       const reportCursors = bindToFilters(cursors, [requested.id]);
       const page = pageRequest({ limit: DEFAULT_ROWS_PER_PAGE, ...query }, reportCursors);
       if (wantsCsv) requireNoPaging(query);
-      const ref = await requireReport(parts, toRequester(context), requested);
+      const ref = await requireReport({ ...parts, db: context.db }, toRequester(context), requested);
       if (wantsCsv)
         return exportCsv({
           ...context,

@@ -36,5 +36,5 @@ export async function requireReport(
   const account = await requireActiveAdAccount(parts, requester, requested);
   if (found && (!report || report.ad_account_id !== requested))
     throw new ApiError("platform_object_not_found", "The ad account has no such report");
-  return { account, id, report };
+  return { db: parts.db, account, id, report };
 }

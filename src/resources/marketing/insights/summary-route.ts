@@ -18,9 +18,13 @@ export function summaryRoute(parts: InsightsParts): Route {
     query: summaryQuery,
     reply: insightsSummary,
     async handle(context) {
-      const { query } = context;
-      const account = await requireActiveAdAccount(parts, toRequester(context), query.ad_account_id);
-      return readSummary({ account, preset: query.date_preset });
+      const { query, db } = context;
+      const account = await requireActiveAdAccount(
+        { ...parts, db },
+        toRequester(context),
+        query.ad_account_id,
+      );
+      return readSummary({ db, account, preset: query.date_preset });
     },
   });
 }

@@ -8,7 +8,7 @@ import type { SecretBox } from "../../../security/secret-box.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
 import { newImage, uploadedImage } from "./schema.ts";
 
-export interface ImageParts extends AdObjectParts {
+export interface ImageParts extends Omit<AdObjectParts, "db"> {
   secretBox: SecretBox;
   images: ImageDecoder;
 }
@@ -31,8 +31,9 @@ export const imageRoute = (parts: ImageParts) =>
     async handle(context) {
       const { caller, body, callerGone } = context;
       const image = await decode(parts.images, body, { clientId: caller.clientId, signal: callerGone() });
-      const account = await requireActiveAdAccount(parts, toRequester(context), image.adAccountId);
-      return uploadImage(parts, account, image);
+      const own = { ...parts, db: context.db };
+      const account = await requireActiveAdAccount(own, toRequester(context), image.adAccountId);
+      return uploadImage(own, account, image);
     },
   });
 

@@ -10,7 +10,7 @@ import { createOnce } from "../create-once.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
 import { newVideo, uploadedVideo, video, videoParams } from "./schema.ts";
 
-export interface VideoParts extends AdObjectParts {
+export interface VideoParts extends Omit<AdObjectParts, "db"> {
   secretBox: SecretBox;
 }
 
@@ -34,9 +34,10 @@ const registerRoute = (parts: VideoParts) =>
     handle(context) {
       const { ad_account_id, file_url: fileUrl, name } = context.body;
       const actor = requestActor(context);
-      return createOnce(parts, context, async (attempt) => {
-        const account = await requireActiveAdAccount(parts, actor, ad_account_id);
-        return registerVideo(parts, account, { actor, fileUrl, name, attempt });
+      const own = { ...parts, db: context.db };
+      return createOnce(own, context, async (attempt) => {
+        const account = await requireActiveAdAccount(own, actor, ad_account_id);
+        return registerVideo(own, account, { actor, fileUrl, name, attempt });
       });
     },
   });
@@ -55,8 +56,9 @@ const readRoute = (parts: VideoParts) =>
     reply: video,
     async handle(context) {
       const { params, query } = context;
-      const account = await requireActiveAdAccount(parts, toRequester(context), query.ad_account_id);
-      const found = await readVideo(parts, account, params.id);
+      const own = { ...parts, db: context.db };
+      const account = await requireActiveAdAccount(own, toRequester(context), query.ad_account_id);
+      const found = await readVideo(own, account, params.id);
       if (!found) throw new ApiError("platform_object_not_found", "The ad account has no such video");
       return found;
     },

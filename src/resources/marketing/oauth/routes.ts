@@ -12,7 +12,6 @@ import { adAccount } from "../../../schema/ad-accounts.ts";
 import { Type } from "../../../schema/types.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
 import type { SignedStates } from "../../../security/signed-states.ts";
-import type { Database } from "../../../store/database/database.ts";
 import { callbackRoute } from "./callback-route.ts";
 import { checkState, RETRY_ADVICE } from "./check-state.ts";
 import { obtainGrant } from "./obtain-grant.ts";
@@ -21,7 +20,6 @@ import { checkRedirectUri } from "./redirect-uri.ts";
 import { exchange, oauthUrl, urlQuery } from "./schema.ts";
 
 export interface OauthParts {
-  db: Database;
   secretBox: SecretBox;
   states: SignedStates;
   settings: Pick<Config, "AD_DIALOG_URL" | "PLATFORM_APP_ID" | "OAUTH_REDIRECT_URI" | "PUBLIC_URL">;
@@ -30,7 +28,7 @@ export interface OauthParts {
 
 const STATE_TTL_MS = 10 * MINUTE;
 
-export function oauthRoutes({ db, secretBox, states, settings, platforms }: OauthParts): Route[] {
+export function oauthRoutes({ secretBox, states, settings, platforms }: OauthParts): Route[] {
   return [
     route({
       method: "get",
@@ -63,9 +61,9 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
       body: exchange,
       reply: Type.Array(adAccount),
       async handle(context) {
-        const { clientId } = context.caller;
+        const { db, caller } = context;
         const { code, redirect_uri: redirectUri, state } = context.body;
-        await checkState({ db, states }, { clientId, redirectUri, state });
+        await checkState({ db, states }, { clientId: caller.clientId, redirectUri, state });
         const requester = requestActor(context);
         const grant = await obtainGrant(platforms.ads, { code, redirectUri, requester }).catch(throwAsFinal);
         const rows = await storeGrant({ db, secretBox }, requester, grant);

@@ -5,7 +5,6 @@ import { MANAGERS_ONLY, type Route, route } from "../../../http/route.ts";
 import type { MANAGING_ROLES } from "../../../schema/enumerations.ts";
 import { toTimestamp } from "../../../schema/timestamps.ts";
 import type { Static } from "../../../schema/types.ts";
-import type { Database } from "../../../store/database/database.ts";
 import { findTermsInForce, readTermsStatus, type TermsStatusRow } from "../../../store/tenants/terms.ts";
 import { acceptance, termsStatus, termsText } from "./schema.ts";
 
@@ -37,7 +36,7 @@ function notCurrent(current: string): ApiError {
   return new ApiError("terms_version_not_current", message, { details, extra: { current_version: current } });
 }
 
-export function termsRoutes({ db }: { db: Database }): Route[] {
+export function termsRoutes(): Route[] {
   return [
     route({
       method: "get",
@@ -46,7 +45,7 @@ export function termsRoutes({ db }: { db: Database }): Route[] {
       scope: "marketing:read",
       summary: "Read which version of the terms is in force and whether it is accepted",
       reply: termsStatus,
-      handle: async ({ caller }) => toStatus(await readTermsStatus(db, caller.clientId)),
+      handle: async ({ db, caller }) => toStatus(await readTermsStatus(db, caller.clientId)),
     }),
     route({
       method: "get",
@@ -55,7 +54,7 @@ export function termsRoutes({ db }: { db: Database }): Route[] {
       scope: "marketing:read",
       summary: "Read the text of the terms in force",
       reply: termsText,
-      async handle() {
+      async handle({ db }) {
         const { version, text } = await findTermsInForce(db);
         return { version, text };
       },
@@ -75,7 +74,7 @@ export function termsRoutes({ db }: { db: Database }): Route[] {
       async handle(context) {
         const { credential, role } = context.caller;
         const { id, name, email = null } = credential;
-        const accepted = await acceptVersion(db, requestActor(context), {
+        const accepted = await acceptVersion(context.db, requestActor(context), {
           version: context.body.version,
           acceptor: { id, name, email, role: role as string },
           userAgent: context.header("user-agent"),
