@@ -52,6 +52,9 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 
 export const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[];
 
+/** Errors of every route that needs the database: Postgres is unavailable, or its connections are in use. */
+export const DATABASE_ERRORS = ["rate_limited", "overloaded", "temporarily_unavailable"] as const;
+
 /** Default headers of an error response, by code. */
 const ERROR_HEADERS: { readonly [C in ErrorCode]?: Readonly<Record<string, string>> } = {
   unauthorized: { "WWW-Authenticate": 'Bearer realm="herald"' },

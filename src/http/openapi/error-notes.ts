@@ -170,7 +170,7 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     message: "This Idempotency-Key was already used with a different body",
   },
   rate_limited: {
-    when: "The client has exceeded its request rate, already runs the one bulk retry or CSV export that it may run at a time, or has too many calls to a platform in progress; or there were too many failed attempts with a password. Retry after `Retry-After` seconds.",
+    when: "The client has exceeded its request rate, has too many requests or calls to a platform at the same time, or already runs the one bulk retry or CSV export that it may run at a time; or there were too many failed attempts with a password. Retry after `Retry-After` seconds.",
     message: "More than 12000 requests in a minute",
   },
   platform_rate_limited: {

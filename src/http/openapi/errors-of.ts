@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorCode } from "../api-error.ts";
+import { DATABASE_ERRORS, ERROR_CODES, type ErrorCode } from "../api-error.ts";
 import { isRepeatable, type Route } from "../route.ts";
 
 interface ErrorRule {
@@ -16,8 +16,8 @@ const ERROR_RULES: readonly ErrorRule[] = [
     codes: ["request_timeout", "payload_too_large", "unsupported_media_type", "overloaded"],
   },
   { appliesTo: isProtected, codes: ["unauthorized", "ambiguous_credentials", "rate_limited"] },
-  // The credential lookup needs the database. A public route that needs the database lists the code itself.
-  { appliesTo: isProtected, codes: ["temporarily_unavailable"] },
+  // The credential lookup needs the database. A public route that needs the database lists these codes itself.
+  { appliesTo: isProtected, codes: DATABASE_ERRORS },
   { appliesTo: (route) => isProtected(route) && !isRepeatable(route), codes: ["outcome_unknown"] },
   { appliesTo: ({ consoleOnly }) => consoleOnly === true, codes: ["console_only"] },
   {

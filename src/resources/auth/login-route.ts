@@ -1,6 +1,6 @@
 import { recordRefusedSignIn, type SignInRequest, signIn } from "../../domain/tenants/sessions.ts";
 import { type VerifyParts, verifyPassword } from "../../domain/tenants/verify-password.ts";
-import { ApiError, overloaded, tooManyAttempts } from "../../http/api-error.ts";
+import { ApiError, DATABASE_ERRORS, overloaded, tooManyAttempts } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import { pause } from "../../runtime/async/pause.ts";
 import { SECOND } from "../../runtime/durations.ts";
@@ -43,7 +43,7 @@ export function loginRoute({ issue, cookie, log, ...parts }: LoginParts): Route 
     summary: "Sign in with email and password",
     description:
       "Starts a session and returns its user token, which is valid for 12 hours, and sets the console's cookie. To use the token on this page, paste it into Authorize. After too many failed attempts the response is 429: 10 in a minute from one IP address (IPv6: one /64) for one email, 100 in a minute from one IP address, or 100 in an hour for one email. An address from which the email has signed in within the last 30 days is exempt from the last two limits.",
-    errors: ["unauthorized", "rate_limited", "overloaded", "temporarily_unavailable"],
+    errors: ["unauthorized", ...DATABASE_ERRORS],
     repeatable: true,
     body: loginRequest,
     reply: session,

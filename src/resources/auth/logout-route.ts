@@ -1,4 +1,5 @@
 import { endOwnSession } from "../../domain/tenants/sessions.ts";
+import { DATABASE_ERRORS } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import { isPrefixedId } from "../../runtime/ids.ts";
 import { type ConsoleCookie, isForeignSite } from "../../security/console-cookie.ts";
@@ -42,7 +43,7 @@ export function logoutRoute({ tokens, cookie, forgetCredential }: LogoutParts): 
     summary: "Sign out",
     description:
       "Ends the session of the user token in the Authorization header or in the console's cookie, and clears the cookie. The token is rejected from then on: at once by the process that answers, within 5 seconds by every other.",
-    errors: ["temporarily_unavailable"],
+    errors: [...DATABASE_ERRORS],
     repeatable: true,
     async handle({ db, address, requestId, header, setHeader }) {
       const isForeign = isForeignSite(header("sec-fetch-site"));

@@ -1,5 +1,5 @@
 import type { SignupParts } from "../../domain/embed/signup-run.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, DATABASE_ERRORS } from "../../http/api-error.ts";
 import type { EmbedStates } from "../../security/embed-states.ts";
 import type { DialogSettings } from "./dialog-url.ts";
 
@@ -11,7 +11,7 @@ export const PAGE_ROUTE = {
 } as const;
 
 /** Errors of every route that reads a session. */
-export const SESSION_ERRORS = ["session_gone", "temporarily_unavailable", "outcome_unknown"] as const;
+export const SESSION_ERRORS = ["session_gone", ...DATABASE_ERRORS, "outcome_unknown"] as const;
 
 export interface PageParts extends Omit<SignupParts, "redirectUri" | "db"> {
   embedStates: EmbedStates;

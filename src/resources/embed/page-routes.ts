@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { ApiError, notFound } from "../../http/api-error.ts";
+import { ApiError, DATABASE_ERRORS, notFound } from "../../http/api-error.ts";
 import { type Exchange, type Route, route } from "../../http/route.ts";
 import { HTML_REPLY } from "../../http/views/view.ts";
 import type { Platform } from "../../schema/enumerations.ts";
@@ -25,7 +25,7 @@ export function pageRoutes(): Route[] {
       path: "/embed/{token}",
       operationId: "showSignupPage",
       summary: "Show the signup page",
-      errors: ["session_gone", "temporarily_unavailable"],
+      errors: ["session_gone", ...DATABASE_ERRORS],
       params: tokenParams,
       query: anyQuery,
       reply: HTML_REPLY,

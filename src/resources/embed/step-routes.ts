@@ -1,6 +1,6 @@
 import { failDialog, runChosenSteps, runGrantedSteps, runPinSteps } from "../../domain/embed/signup-steps.ts";
 import { cancelDialog, claimSteps } from "../../domain/embed/tries.ts";
-import { invalidField, notFound } from "../../http/api-error.ts";
+import { DATABASE_ERRORS, invalidField, notFound } from "../../http/api-error.ts";
 import { type Exchange, type Route, route } from "../../http/route.ts";
 import type { EmbedStatus } from "../../schema/enumerations.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -85,7 +85,7 @@ export function stepRoutes(parts: PageParts): Route[] {
       path: "/embed/callback",
       operationId: "completeSignupDialog",
       summary: "Continue a try after the platform's dialog",
-      errors: ["not_found", "temporarily_unavailable", "outcome_unknown"],
+      errors: ["not_found", ...DATABASE_ERRORS, "outcome_unknown"],
       body: callback,
       reply: callbackReply,
       async handle(context) {

@@ -1,5 +1,5 @@
 import { deauthorize, deleteUserData, type PlatformUser } from "../../domain/inbound/platform-users.ts";
-import { ApiError, invalidField, notFound } from "../../http/api-error.ts";
+import { ApiError, DATABASE_ERRORS, invalidField, notFound } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import { HTML_REPLY, renderView } from "../../http/views/view.ts";
 import { SECOND } from "../../runtime/durations.ts";
@@ -30,7 +30,7 @@ export function dataDeletionRoutes({ log, signatures, publicUrl }: DataDeletionP
       summary: "Receive a deauthorisation callback",
       description:
         "A person has removed the app at the platform: everything they had connected is revoked. The form field `signed_request` identifies the person.",
-      errors: ["unauthorized", "temporarily_unavailable"],
+      errors: ["unauthorized", ...DATABASE_ERRORS],
       repeatable: true,
       query: anyQuery,
       body: FORM_BODY,
@@ -48,7 +48,7 @@ export function dataDeletionRoutes({ log, signatures, publicUrl }: DataDeletionP
       summary: "Receive a data deletion request",
       description:
         "Erases what is stored about a person and returns the URL of a confirmation page. The form field `signed_request` identifies the person.",
-      errors: ["unauthorized", "temporarily_unavailable"],
+      errors: ["unauthorized", ...DATABASE_ERRORS],
       repeatable: true,
       query: anyQuery,
       body: FORM_BODY,
@@ -65,7 +65,7 @@ export function dataDeletionRoutes({ log, signatures, publicUrl }: DataDeletionP
       scope: "public",
       summary: "Show what was erased, as a page for the person who asked",
       description: "The platform shows this address to the person as the proof of the deletion.",
-      errors: ["temporarily_unavailable"],
+      errors: [...DATABASE_ERRORS],
       params: dataDeletionParams,
       query: anyQuery,
       reply: HTML_REPLY,

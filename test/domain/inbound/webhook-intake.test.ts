@@ -238,9 +238,34 @@ t.test("a webhook that is pending for too long is refused and not recorded later
   const { makeClient, receive, occupyGroups, messageIdsOf } = await setUp(t, 5 * SECOND);
   const { tenant, pageId } = await makeClient();
   const { release, finished } = await occupyGroups();
-  await t.rejects(receive(pageWebhook(pageId, ["m.1"])), { name: "DatabaseUnavailable" });
+  await Promise.all([
+    t.rejects(finished, { name: "DatabaseUnavailable" }),
+    t.rejects(receive(pageWebhook(pageId, ["m.1"])), { name: "DatabaseUnavailable" }),
+  ]);
   release();
-  await finished;
   t.match((await receive(pageWebhook(pageId, ["m.2"]))).counts, { recorded: 1 });
   t.same(await messageIdsOf(tenant), ["m.2"]);
+});
+
+t.test("a running webhook is refused after the timeout, and its repetition finds duplicates", async (t) => {
+  const { watched, makeClient, receive, messageIdsOf } = await setUp(t, 1 * SECOND);
+  const { tenant, pageId } = await makeClient();
+  const watermark = { sender: { id: "9" }, recipient: { id: pageId }, read: { watermark: Date.now() } };
+  const heavyId = `m.heavy.${"x".repeat(300_000)}`;
+  const webhooks = {
+    shared: pageWebhook(pageId, ["m.shared"]),
+    heavy: pageWebhook(pageId, [heavyId]),
+    "with a transaction of its own": conversationWebhook("page", pageId, [watermark]),
+  };
+  watched.hold();
+  for (const [name, webhook] of Object.entries(webhooks))
+    await t.rejects(receive(webhook), { name: "DatabaseUnavailable" }, name);
+  watched.release();
+  const ids = [heavyId, "m.shared"];
+  await until(
+    "the refused webhooks are recorded",
+    async () => (await messageIdsOf(tenant)).length === ids.length,
+  );
+  t.match((await receive(webhooks.shared)).counts, { recorded: 0, duplicate: 1 });
+  t.same(await messageIdsOf(tenant), ids);
 });
