@@ -95,12 +95,6 @@ t.test("the process is ready while one client uses its whole share and others us
   t.ok(asked > 1);
 });
 
-t.test("concurrent requests for the readiness share one question to Postgres", async (t) => {
-  const api = await startApi(t, START_OPTIONS);
-  const replies = await Promise.all(Array.from({ length: 20 }, () => api.call("GET", "/readyz")));
-  t.same(new Set(replies.map(({ status }) => status)).size, 1);
-});
-
 t.test("web warns at its start when the pool is too small to be divided", async (t) => {
   const warningsOf = async (DATABASE_POOL: string) => {
     const api = await startApi(t, { settings: { DATABASE_POOL } });

@@ -121,7 +121,7 @@ t.test("the error codes of a route follow from its declaration", async (t) => {
     [
       "a route for any credential",
       routeOf({ path: "/x", scope: "any credential" }),
-      "validation_failed ambiguous_credentials unauthorized rate_limited internal_error temporarily_unavailable",
+      "validation_failed ambiguous_credentials unauthorized rate_limited internal_error overloaded temporarily_unavailable",
     ],
     [
       "a route with scope, gate, body and its own errors",

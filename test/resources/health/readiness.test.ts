@@ -1,9 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import t from "tap";
+import { createProducerClient } from "../../../src/queue/redis.ts";
+import { createReadinessProbe } from "../../../src/resources/health/readiness.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { applyMigrations } from "../../../src/store/database/migrations.ts";
+import { captureLog } from "../../fixtures/captured-log.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { testSettings } from "../../fixtures/processes/settings.ts";
+import { testSettings, unconnectedSettings } from "../../fixtures/processes/settings.ts";
 import { startRedisCluster } from "../../fixtures/servers/redis.ts";
 import { REFUSALS, startRefusingRedis, whileFrozen } from "../../fixtures/servers/redis-refusals.ts";
 import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
@@ -129,4 +132,23 @@ t.test("the process on a database older than the code is not ready, on a newer o
   await untilReadinessIs(older, 200, READY);
   const newer = await startApi(t, { settings: { DATABASE_URL } });
   await untilReadinessIs(newer, 200, READY);
+});
+
+t.test("concurrent requests share one question to Postgres", async (t) => {
+  const redis = createProducerClient(readConfig(unconnectedSettings()), captureLog().log);
+  t.teardown(() => redis.disconnect());
+  let pings = 0;
+  const probe = { ping: async () => void pings++ };
+  const examine = createReadinessProbe({
+    probe,
+    migrations: { missing: async () => [] },
+    redis,
+    partitions: 1,
+  });
+  const findings = await Promise.all([examine(), examine()]);
+  t.same(findings[0], { postgres: "ok", redis: "unavailable" });
+  t.equal(findings[0], findings[1]);
+  t.equal(pings, 1);
+  await until("the next second has begun", async () => (await examine()) !== findings[0]);
+  t.equal(pings, 2);
 });
