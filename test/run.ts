@@ -17,13 +17,17 @@ import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
 /** More runners than cores, because most files wait more than they compute. */
 const RUNNER_COUNT = availableParallelism() + 4;
 
+/** Attacks that take minutes together; `npm run test:hostile` runs them. */
+const LONG_ATTACKS = join("test", "hostile", "long");
+
 const runInSequence = (files: readonly string[], env: Record<string, string>): Promise<Outcome[]> =>
   runFiles({ light: files, heavy: [], runners: 1, env });
 
 /** The static checks run beside the files that leave a part of the processor unused. */
 async function runAll(env: Record<string, string>): Promise<Outcome[]> {
   const { light, heavy, alone } = testFiles();
-  const [checks, outcomes] = await Promise.all([runChecks(), runInSequence(alone, env)]);
+  const timed = alone.filter((file) => !file.startsWith(LONG_ATTACKS));
+  const [checks, outcomes] = await Promise.all([runChecks(), runInSequence(timed, env)]);
   return [...checks, ...outcomes, ...(await runFiles({ light, heavy, runners: RUNNER_COUNT, env }))];
 }
 

@@ -14,6 +14,10 @@ t.test("an expectation that only contains 100-continue is 417", async (t) => {
       const [report] = await sockets.reports();
       return report?.statuses.length || report?.closedAfterMs;
     });
-    t.same((await sockets.stop()).flatMap(({ statuses }) => statuses), [417], Expect);
+    t.same(
+      (await sockets.stop()).flatMap(({ statuses }) => statuses),
+      [417],
+      Expect,
+    );
   }
 });

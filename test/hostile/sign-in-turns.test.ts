@@ -24,7 +24,9 @@ t.test("wrong sign-ins of three addresses delay the sign-in of a fourth by secon
   const user = { email: `${randomBytes(6).toString("hex")}@example.com`, password: "the right password" };
   const parts = { db, passwords: createFastPasswords() };
   await createUser(parts, makeActor(id), { ...user, name: "Ann", role: "member" });
-  const plans = ATTACKERS.flatMap((attacker) => Array.from({ length: SIGN_INS_PER_ATTACKER }, () => wrongSignIn(attacker)));
+  const plans = ATTACKERS.flatMap((attacker) =>
+    Array.from({ length: SIGN_INS_PER_ATTACKER }, () => wrongSignIn(attacker)),
+  );
   const sockets = openSockets(t, address, plans);
   await until("the attackers have answers", async () =>
     (await sockets.reports()).some(({ statuses }) => statuses.length > 0),

@@ -1,7 +1,12 @@
 import { randomBytes } from "node:crypto";
 import t, { type Test } from "tap";
 import { checkAnswer } from "../fixtures/hostile/answers.ts";
-import { nearlyComplete, openSockets, repeatPlan, type SocketPlan } from "../fixtures/hostile/raw-sockets.ts";
+import {
+  nearlyComplete,
+  openSockets,
+  type RawSockets,
+  type SocketPlan,
+} from "../fixtures/hostile/raw-sockets.ts";
 import { type HostileService, sharedHostileService } from "../fixtures/hostile/service.ts";
 import { MIB } from "../fixtures/images/images.ts";
 import { textMessage } from "../fixtures/messages/messages.ts";
@@ -17,10 +22,10 @@ type MakePlan = (bytes: number, index: number) => SocketPlan;
 
 /** Takes the memory for bodies, in the stages one after the other: a refused large body would leave a gap. */
 async function holdBodies(t: Test, { address }: HostileService, plan: MakePlan, sizes: [number, number][][]) {
-  const opened = [];
+  const opened: RawSockets[] = [];
   for (const stage of sizes) {
     const plans = stage.flatMap(([count, bytes]) =>
-      repeatPlan(count, plan(bytes, 0)).map((_, index) => plan(bytes, index)),
+      Array.from({ length: count }, (_, index) => plan(bytes, index)),
     );
     const sockets = openSockets(t, address, plans);
     opened.push(sockets);
@@ -57,11 +62,7 @@ t.test("webhook bodies that nearly end keep no body of others out", async (t) =>
           ...SIGNATURE,
           "X-Forwarded-For": addressOf(index),
         });
-      const held = await holdBodies(t, service, plan, [
-        [[15, 4 * MIB]],
-        [[4, 256 * KIB]],
-        SMALL_BODIES,
-      ]);
+      const held = await holdBodies(t, service, plan, [[[15, 4 * MIB]], [[4, 256 * KIB]], SMALL_BODIES]);
       for (let count = 0; count < 3; count++)
         await checkAnswer(t, `${title}: a signed webhook`, [200], signed);
       await checkAnswer(t, `${title}: a sign-in`, [401], signIn);

@@ -2,7 +2,12 @@ import t from "tap";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import { checkAnswer } from "../../fixtures/hostile/answers.ts";
 import { watchProcessorShare } from "../../fixtures/hostile/processor-share.ts";
-import { openSockets, repeatPlan, requestHead, type SocketReport } from "../../fixtures/hostile/raw-sockets.ts";
+import {
+  openSockets,
+  repeatPlan,
+  requestHead,
+  type SocketReport,
+} from "../../fixtures/hostile/raw-sockets.ts";
 import { startHostileService } from "../../fixtures/hostile/service.ts";
 import {
   issueChatToken,
@@ -51,8 +56,7 @@ t.test("slow uploads of one client end, and keep no upload of another client out
     const startedAt = performance.now();
     const sockets = openSockets(t, service.address, repeatPlan(UPLOADS, { head, drip }));
     await sockets.settled();
-    for (let count = 0; count < 3; count++)
-      await checkAnswer(t, "another client's upload", [201], upload);
+    for (let count = 0; count < 3; count++) await checkAnswer(t, "another client's upload", [201], upload);
     const isEnded = ({ answeredAfterMs, closedAfterMs }: SocketReport) =>
       answeredAfterMs !== undefined || closedAfterMs !== undefined;
     await until("the slow uploads have ended, or the time is over", async () => {
