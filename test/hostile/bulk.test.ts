@@ -1,5 +1,10 @@
 import t from "tap";
-import { bulkRetry, checkBulkRetries, makeRetryKey } from "../fixtures/hostile/bulk-retries.ts";
+import {
+  bulkRetry,
+  checkBulkRetries,
+  checkWorkEnds,
+  makeRetryKey,
+} from "../fixtures/hostile/bulk-retries.ts";
 import { openSockets, repeatPlan, requestHead } from "../fixtures/hostile/raw-sockets.ts";
 import { sharedHostileService } from "../fixtures/hostile/service.ts";
 import { until } from "../fixtures/until.ts";
@@ -34,5 +39,6 @@ t.test("bulk retries and lists of callers who disconnect at once delay no other 
     );
     t.equal((await service.call("GET", "/readyz")).status, 200, "/readyz");
     await sockets.stop();
+    await checkWorkEnds(t, service);
   });
 });
