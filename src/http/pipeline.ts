@@ -78,6 +78,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     const owner = { key, part: parts.bodyMemory.partOf(bodyPart, key), callerGone };
     if (caller) exchange.memory = owner;
     const content = await read(owner);
+    if (incoming.isFragmented()) setHeader("Connection", "close");
     const operationKey = route.idempotent && readIdempotencyKey(request.headers);
     unit.resume();
     const [params, query] = [input.params(target.params), input.query(target.search)];

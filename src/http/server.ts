@@ -8,6 +8,7 @@ import type { Worker } from "../runtime/supervise.ts";
 import type { App } from "./app.ts";
 import { limitConnections } from "./connection-limit.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
+import { readFirstInTurn } from "./reading-turns.ts";
 import { connectNotAllowed, createSocketRejecter, toParseError } from "./socket-errors.ts";
 
 /** Together with the time for open connections, shorter than the process's shutdown timeout. */
@@ -50,6 +51,7 @@ export function createHttpServer(
   server.keepAliveTimeout = 95 * SECOND;
   const connections = trackConnections(server);
   limitConnections(server, { maxPerAddress: maxConnectionsPerAddress, log });
+  readFirstInTurn(server);
   const rejectOnSocket = createSocketRejecter({ log, isHttps });
   server.on("connect", (_request, socket: Socket) => rejectOnSocket(socket, connectNotAllowed()));
   server.on("clientError", (fault: Error & { code?: string }, socket: Socket) => {

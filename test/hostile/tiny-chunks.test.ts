@@ -21,7 +21,7 @@ t.test("bodies in chunks of one byte are refused and take little memory", async 
     const growthMib = watchGrowthMib(service.web.child.pid as number);
     const reports = await service.underProbes(t, title, async () => {
       const sockets = openSockets(t, service.address, plans);
-      await sockets.finished();
+      await sockets.ended();
       return sockets.stop();
     });
     const accepted = reports.filter(

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { Grant } from "../../runtime/shares.ts";
 import { ApiError, CLOSE_CONNECTION } from "../api-error.ts";
+import { readInTurn } from "../reading-turns.ts";
 import { createBodyBuffer } from "./body-buffer.ts";
 import type { BodyMemory, BodyPart } from "./body-memory.ts";
 import type { OpenBody } from "./open-bodies.ts";
@@ -29,6 +30,8 @@ export interface IncomingBody {
    */
   read(owner: BodyOwner): Promise<Buffer> | Buffer;
   release(): void;
+  /** True when it came in many small pieces, whose connection is not worth keeping. */
+  isFragmented(): boolean;
   /** Streams the body with backpressure, under the same limit. */
   stream(owner: BodyOwner): Promise<IncomingFile>;
   /**
@@ -45,6 +48,7 @@ const STREAM_BYTES = 262_144;
 
 /** Each piece of a chunked body costs processor time, however small it is. */
 const MAX_SMALL_PIECES = 10_000;
+const PIECES_PER_TURN = 1_000;
 const SMALL_PIECE_BYTES = 64;
 
 /** Size is checked first: a declared length over the limit throws before anything is read. */
@@ -57,6 +61,7 @@ export function incomingBody(request: IncomingMessage, { limit, memory }: BodyRu
   let consumed: Promise<void> | undefined;
   let content: Readable | undefined;
   let grant: Grant | undefined;
+  let isFragmented = false;
 
   function release(): void {
     grant?.release();
@@ -74,7 +79,10 @@ export function incomingBody(request: IncomingMessage, { limit, memory }: BodyRu
   }
 
   function readChunks({ openBodies }: BodyPart, onChunk: OnChunk): Promise<void> {
-    consumed ??= consume(request, { limit, declared, openBodies, release }, onChunk);
+    const onFragmented = () => {
+      isFragmented = true;
+    };
+    consumed ??= consume(request, { limit, declared, openBodies, release, onFragmented }, onChunk);
     return consumed;
   }
 
@@ -107,6 +115,7 @@ export function incomingBody(request: IncomingMessage, { limit, memory }: BodyRu
       return waiting ? waiting.then(() => readNow(owner)) : readNow(owner);
     },
     release,
+    isFragmented: () => isFragmented,
     async stream(owner) {
       assertNotCompressed(request);
       await take(owner, STREAM_BYTES);
@@ -159,11 +168,13 @@ interface ConsumeOptions extends Pick<BodyRules, "limit">, Pick<BodyPart, "openB
   declared: number | undefined;
   /** Frees the memory of the body. */
   release(): void;
+  /** Called when the body comes in many small pieces. */
+  onFragmented(): void;
 }
 
 function consume(
   request: IncomingMessage,
-  { limit, declared, openBodies, release }: ConsumeOptions,
+  { limit, declared, openBodies, release, onFragmented }: ConsumeOptions,
   onChunk: OnChunk,
 ): Promise<void> {
   let pieces = 0;
@@ -185,12 +196,16 @@ function consume(
       isPaused: () => request.isPaused(),
       end: refuse,
     };
+    const isFragmented = () => declared === undefined && body.size < pieces * SMALL_PIECE_BYTES;
     const add = (chunk: Buffer): void => {
       body.size += chunk.length;
       pieces += 1;
       if (body.size > limit) throw tooLarge(limit, CLOSE_CONNECTION);
-      if (pieces > MAX_SMALL_PIECES && declared === undefined && body.size < pieces * SMALL_PIECE_BYTES)
-        throw tooManyPieces();
+      if (pieces % PIECES_PER_TURN === 0 && isFragmented()) {
+        onFragmented();
+        readInTurn(request.socket);
+      }
+      if (pieces > MAX_SMALL_PIECES && isFragmented()) throw tooManyPieces();
       const waiting = onChunk(chunk);
       if (!waiting) return;
       request.pause();

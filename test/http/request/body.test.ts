@@ -111,10 +111,10 @@ t.test("a chunked body is read whole, and its memory is counted as it grows", as
   const { write, nextAnswer } = await openConnection(t, port);
   const text = "0123456789".repeat(9_000);
   write(`${CHUNKED_HEAD}${chunks(text, 1_000)}0\r\n\r\n`);
-  t.equal((await nextAnswer()).text, text);
+  t.ok((await nextAnswer()).text === text);
   const others = part.shares.count("b", PART - 50_000);
   write(`${CHUNKED_HEAD}${chunks(text, 1_000)}0\r\n\r\n`);
-  t.equal((await nextAnswer()).text, "capacity", "90,000 bytes do not fit");
+  t.equal((await nextAnswer()).text.slice(0, 20), "capacity", "90,000 bytes do not fit");
   others.release();
   t.ok(part.shares.tryTake("b", PART), "no bytes are held after a refusal");
 });
@@ -125,5 +125,5 @@ t.test("a chunked body in too many small pieces is refused", async (t) => {
   write(`${CHUNKED_HEAD}${chunks("x".repeat(10_000), 1)}0\r\n\r\n`);
   t.equal((await nextAnswer()).text.length, 10_000);
   write(`${CHUNKED_HEAD}${chunks("x".repeat(10_001), 1)}0\r\n\r\n`);
-  t.equal((await nextAnswer()).text, "validation_failed");
+  t.equal((await nextAnswer()).text.slice(0, 20), "validation_failed");
 });
