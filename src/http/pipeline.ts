@@ -78,7 +78,6 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     const owner = { key, part: parts.bodyMemory.partOf(bodyPart, key), callerGone };
     if (caller) exchange.memory = owner;
     const content = await read(owner);
-    if (incoming.isFragmented()) setHeader("Connection", "close");
     const operationKey = route.idempotent && readIdempotencyKey(request.headers);
     unit.resume();
     const [params, query] = [input.params(target.params), input.query(target.search)];
@@ -142,7 +141,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     });
 }
 
-/** Nobody reads it: the work of a caller that has gone is not begun. */
+/** The caller does not get it: its work is not begun. */
 const disconnected = () => new ApiError("validation_failed", "The caller disconnected");
 
 /** True when nothing is lost if the work ends with the caller: the others record what they have done elsewhere. */

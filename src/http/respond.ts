@@ -5,11 +5,11 @@ import type { UnitOfWork, WorkTracker } from "../runtime/watchdog/work-tracker.t
 import { DatabaseUnavailable } from "../store/database/faults.ts";
 import { ClientsBeingDeleted } from "../store/tenants/client-locks.ts";
 import { ApiError } from "./api-error.ts";
+import { isUnsent, type UnsentAnswers } from "./connections/unsent-answers.ts";
 import { errorReply, toApiError } from "./error-reply.ts";
 import { type ExchangeOptions, type OpenExchange, openExchange } from "./exchange.ts";
 import type { OutgoingFile } from "./reply/media-reply.ts";
 import { type OutgoingReply, streamFile } from "./reply/stream-reply.ts";
-import { isUnsent, type UnsentAnswers } from "./unsent-answers.ts";
 import type { ErrorFormat } from "./views/error-view.ts";
 
 interface Reply {

@@ -6,10 +6,10 @@ import { listen, trackConnections } from "../runtime/listen.ts";
 import type { Log } from "../runtime/logging/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import type { App } from "./app.ts";
-import { limitConnections } from "./connection-limit.ts";
-import { oneAtATime } from "./one-at-a-time.ts";
-import { readFirstInTurn } from "./reading-turns.ts";
-import { connectNotAllowed, createSocketRejecter, toParseError } from "./socket-errors.ts";
+import { limitConnections } from "./connections/connection-limit.ts";
+import { oneAtATime } from "./connections/one-at-a-time.ts";
+import { watchReads } from "./connections/sliced-reads.ts";
+import { connectNotAllowed, createSocketRejecter, toParseError } from "./connections/socket-errors.ts";
 
 /** Together with the time for open connections, shorter than the process's shutdown timeout. */
 const DRAIN_TIMEOUT_MS = 5 * SECOND;
@@ -33,7 +33,7 @@ export function createHttpServer(
   { listener, onUnknownExpectation, waitForDrain }: App,
   { port, host, log, isHttps, maxConnectionsPerAddress }: ServerOptions,
 ): HttpServer {
-  // The request timeout only ends bodies that nobody reads: each body that is read has its own limits.
+  // Ends the bodies of refused requests, which are dropped: each body that is read has its own limits.
   const timeouts = { requestTimeout: 11 * MINUTE, headersTimeout: 20 * SECOND };
   // Node would answer a missing Host itself, without our headers and error body.
   const server = createServer({ ...timeouts, requireHostHeader: false }, oneAtATime(listener));
@@ -51,7 +51,7 @@ export function createHttpServer(
   server.keepAliveTimeout = 95 * SECOND;
   const connections = trackConnections(server);
   limitConnections(server, { maxPerAddress: maxConnectionsPerAddress, log });
-  readFirstInTurn(server);
+  watchReads(server);
   const rejectOnSocket = createSocketRejecter({ log, isHttps });
   server.on("connect", (_request, socket: Socket) => rejectOnSocket(socket, connectNotAllowed()));
   server.on("clientError", (fault: Error & { code?: string }, socket: Socket) => {

@@ -85,24 +85,42 @@ interface Waiter {
   settle(refusal?: ShareRefused): void;
 }
 
+/** What is divided, and who holds it. */
+interface Ledger {
+  capacity: number;
+  share: number;
+  reserve: { amount: number; upTo: number };
+  firstKey: string | undefined;
+  held: number;
+  holders: Map<string, Holder>;
+  /** Those with waiters; the key that was served last is at the end. */
+  queue: Set<Holder>;
+  /** True while a key within its share waits for capacity: later amounts must not overtake it. */
+  isBlocked: boolean;
+}
+
 const EXPIRY_INTERVAL_MS = 100;
 
-export function createShares({
-  capacity,
-  share = capacity,
-  reserve = { amount: 0, upTo: 0 },
-  maxWaitingPerKey,
-  maxWaitMs,
-  firstKey,
-  makeRoom = () => false,
-}: SharesOptions): Shares {
-  const holders = new Map<string, Holder>();
-  /** Those with waiters; the key that was served last is at the end. */
-  const queue = new Set<Holder>();
-  let held = 0;
-  /** True while a key within its share waits for capacity: later amounts must not overtake it. */
-  let isBlocked = false;
+export function createShares(options: SharesOptions): Shares {
+  const { maxWaitingPerKey, maxWaitMs, makeRoom = () => false } = options;
+  const ledger = openLedger(options);
   let isServing = false;
+
+  function serveQueue(): void {
+    if (isServing) return; // called again by a grant that makeRoom releases
+    isServing = true;
+    try {
+      do {
+        for (let next = findNext(ledger); next; next = findNext(ledger)) {
+          change(ledger, next.grant, next.amount);
+          next.settle();
+        }
+      } while (ledger.isBlocked && makeRoom());
+    } finally {
+      isServing = false;
+    }
+  }
+
   const waiters = createWatch<Waiter>({
     intervalMs: EXPIRY_INTERVAL_MS,
     isOver(waiter, ms) {
@@ -110,55 +128,22 @@ export function createShares({
       return waiter.remainingMs <= 0;
     },
     end(waiter) {
-      waiter.settle(refusalOf(waiter.grant, waiter.amount));
+      waiter.settle(refusalOf(ledger, waiter.grant, waiter.amount));
       serveQueue();
     },
     afterCheck: serveQueue, // there may be something to release by now
   });
 
-  function holderOf(key: string): Holder {
-    let holder = holders.get(key);
-    if (!holder) {
-      holder = { key, held: 0, waiting: [] };
-      holders.set(key, holder);
-    }
-    return holder;
-  }
-
-  const isSmall = (grant: HeldGrant, amount: number) => grant.amount + amount <= reserve.upTo;
-
-  const isWithinShare = (grant: HeldGrant, amount: number) =>
-    grant.holder.held === grant.amount || grant.holder.held + amount <= share;
-
-  function isFree(grant: HeldGrant, amount: number): boolean {
-    const limit = isSmall(grant, amount) ? capacity : capacity - reserve.amount;
-    return held + amount <= limit || held === grant.amount;
-  }
-
-  const mayTakeNow = (grant: HeldGrant, amount: number) =>
-    (isSmall(grant, amount) || (!isBlocked && grant.holder.waiting.length === 0)) &&
-    isWithinShare(grant, amount) &&
-    isFree(grant, amount);
-
-  function change(grant: HeldGrant, amount: number): void {
-    grant.amount += amount;
-    grant.holder.held += amount;
-    held += amount;
-  }
-
-  function forgetIfIdle({ key, held, waiting }: Holder): void {
-    if (held === 0 && waiting.length === 0) holders.delete(key);
-  }
-
-  function createGrant(holder: Holder): HeldGrant {
+  function openGrant(key: string): HeldGrant {
+    const holder = holderOf(ledger, key);
     const grant: HeldGrant = {
       holder,
       amount: 0,
       grow: (amount) => extend(grant, amount, {}),
       release() {
         holder.waiting.find((waiter) => waiter.grant === grant)?.settle(new ShareRefused("gone"));
-        change(grant, -grant.amount);
-        forgetIfIdle(holder);
+        change(ledger, grant, -grant.amount);
+        forgetIfIdle(ledger, holder);
         serveQueue();
       },
     };
@@ -166,108 +151,57 @@ export function createShares({
   }
 
   /** Adds to a grant: at once, or resolves when its turn comes. */
-  function extend(grant: HeldGrant, amount: number, options: TakeOptions): void | Promise<void> {
-    return mayTakeNow(grant, amount) ? change(grant, amount) : wait(grant, amount, options);
+  function extend(grant: HeldGrant, amount: number, takeOptions: TakeOptions): void | Promise<void> {
+    if (mayTakeNow(ledger, grant, amount)) return change(ledger, grant, amount);
+    if (grant.holder.waiting.length < maxWaitingPerKey) return wait(grant, amount, takeOptions);
+    forgetIfIdle(ledger, grant.holder);
+    throw refusalOf(ledger, grant, amount);
   }
 
-  function wait(grant: HeldGrant, amount: number, { signal, maxWaitMs: waitMs }: TakeOptions): Promise<void> {
-    const { holder } = grant;
-    if (holder.waiting.length >= maxWaitingPerKey) {
-      const refusal = refusalOf(grant, amount);
-      forgetIfIdle(holder);
-      throw refusal;
-    }
+  function wait(grant: HeldGrant, amount: number, { signal, ...own }: TakeOptions): Promise<void> {
     return new Promise<void>((resolve, reject) => {
-      const waiter: Waiter = {
-        grant,
-        amount,
-        remainingMs: waitMs ?? maxWaitMs,
-        settle(refusal) {
-          stopListening?.();
-          waiters.delete(waiter);
-          holder.waiting.splice(holder.waiting.indexOf(waiter), 1);
-          queue.delete(holder);
-          if (holder.waiting.length > 0) queue.add(holder);
-          if (!refusal) return resolve();
-          forgetIfIdle(holder);
-          reject(refusal);
-        },
+      const settle = (refusal?: ShareRefused) => {
+        stopListening?.();
+        waiters.delete(waiter);
+        leaveQueue(ledger, waiter);
+        if (refusal) reject(refusal);
+        else resolve();
       };
       const leave = () => {
-        waiter.settle(new ShareRefused("gone"));
+        settle(new ShareRefused("gone"));
         serveQueue();
       };
       const stopListening = signal && onAbort(signal, leave);
-      holder.waiting.push(waiter);
-      queue.add(holder);
+      const waiter: Waiter = { grant, amount, remainingMs: own.maxWaitMs ?? maxWaitMs, settle };
+      enterQueue(ledger, waiter);
       waiters.add(waiter);
       if (signal?.aborted) leave();
       else serveQueue();
     });
   }
 
-  const refusalOf = (grant: HeldGrant, amount: number) =>
-    new ShareRefused(isWithinShare(grant, amount) ? "capacity" : "share");
-
-  function serveQueue(): void {
-    if (isServing) return; // called again by a grant that makeRoom releases
-    isServing = true;
-    try {
-      do {
-        for (let next = findNext(); next; next = findNext()) {
-          change(next.grant, next.amount);
-          next.settle();
-        }
-      } while (isBlocked && makeRoom());
-    } finally {
-      isServing = false;
-    }
-  }
-
-  /** The first waiter of the key that holds least. While it lacks capacity, only small amounts pass it. */
-  function findNext(): Waiter | undefined {
-    let [next, nextSmall]: (Waiter | undefined)[] = [];
-    for (const { waiting } of queue) {
-      const [waiter] = waiting as [Waiter];
-      const { grant, amount } = waiter;
-      if (!isWithinShare(grant, amount)) continue;
-      if (precedes(waiter, next)) next = waiter;
-      if (isSmall(grant, amount) && precedes(waiter, nextSmall)) nextSmall = waiter;
-    }
-    isBlocked = next !== undefined && !isFree(next.grant, next.amount);
-    if (!isBlocked) return next;
-    return nextSmall && isFree(nextSmall.grant, nextSmall.amount) ? nextSmall : undefined;
-  }
-
-  function precedes({ grant: { holder } }: Waiter, other: Waiter | undefined): boolean {
-    if (!other || holder.key === firstKey) return true;
-    return other.grant.holder.key !== firstKey && holder.held < other.grant.holder.held;
-  }
-
-  function take(key: string, amount: number, options: TakeOptions = {}): Grant | Promise<Grant> {
-    const grant = createGrant(holderOf(key));
-    const waiting = extend(grant, amount, options);
+  function take(key: string, amount: number, takeOptions: TakeOptions = {}): Grant | Promise<Grant> {
+    const grant = openGrant(key);
+    const waiting = extend(grant, amount, takeOptions);
     return waiting ? waiting.then(() => grant) : grant;
   }
 
   return {
     take,
     tryTake(key, amount) {
-      const grant = createGrant(holderOf(key));
-      if (mayTakeNow(grant, amount)) {
-        change(grant, amount);
-        return grant;
-      }
-      forgetIfIdle(grant.holder);
-      return undefined;
+      const grant = openGrant(key);
+      const isTaken = mayTakeNow(ledger, grant, amount);
+      if (isTaken) change(ledger, grant, amount);
+      else forgetIfIdle(ledger, grant.holder);
+      return isTaken ? grant : undefined;
     },
     count(key, amount) {
-      const grant = createGrant(holderOf(key));
-      change(grant, amount);
+      const grant = openGrant(key);
+      change(ledger, grant, amount);
       return grant;
     },
-    async run(key, amount, work, options) {
-      const grant = await take(key, amount, options);
+    async run(key, amount, work, takeOptions) {
+      const grant = await take(key, amount, takeOptions);
       try {
         return await work();
       } finally {
@@ -275,4 +209,91 @@ export function createShares({
       }
     },
   };
+}
+
+const openLedger = ({ capacity, share = capacity, reserve, firstKey }: SharesOptions): Ledger => ({
+  capacity,
+  share,
+  reserve: reserve ?? { amount: 0, upTo: 0 },
+  firstKey,
+  held: 0,
+  holders: new Map(),
+  queue: new Set(),
+  isBlocked: false,
+});
+
+function holderOf({ holders }: Ledger, key: string): Holder {
+  let holder = holders.get(key);
+  if (!holder) {
+    holder = { key, held: 0, waiting: [] };
+    holders.set(key, holder);
+  }
+  return holder;
+}
+
+function forgetIfIdle({ holders }: Ledger, { key, held, waiting }: Holder): void {
+  if (held === 0 && waiting.length === 0) holders.delete(key);
+}
+
+function change(ledger: Ledger, grant: HeldGrant, amount: number): void {
+  grant.amount += amount;
+  grant.holder.held += amount;
+  ledger.held += amount;
+}
+
+const isSmall = ({ reserve }: Ledger, grant: HeldGrant, amount: number): boolean =>
+  grant.amount + amount <= reserve.upTo;
+
+const isWithinShare = ({ share }: Ledger, { holder, amount: held }: HeldGrant, amount: number): boolean =>
+  holder.held === held || holder.held + amount <= share;
+
+function isFree(ledger: Ledger, grant: HeldGrant, amount: number): boolean {
+  const { capacity, reserve, held } = ledger;
+  const limit = isSmall(ledger, grant, amount) ? capacity : capacity - reserve.amount;
+  return held + amount <= limit || held === grant.amount;
+}
+
+/** An amount that is not small does not overtake others. */
+const mayTakeNow = (ledger: Ledger, grant: HeldGrant, amount: number): boolean =>
+  (isSmall(ledger, grant, amount) || (!ledger.isBlocked && grant.holder.waiting.length === 0)) &&
+  isWithinShare(ledger, grant, amount) &&
+  isFree(ledger, grant, amount);
+
+const refusalOf = (ledger: Ledger, grant: HeldGrant, amount: number): ShareRefused =>
+  new ShareRefused(isWithinShare(ledger, grant, amount) ? "capacity" : "share");
+
+function enterQueue({ queue }: Ledger, waiter: Waiter): void {
+  const { holder } = waiter.grant;
+  holder.waiting.push(waiter);
+  queue.add(holder);
+}
+
+function leaveQueue(ledger: Ledger, waiter: Waiter): void {
+  const { holder } = waiter.grant;
+  holder.waiting.splice(holder.waiting.indexOf(waiter), 1);
+  ledger.queue.delete(holder);
+  if (holder.waiting.length > 0) ledger.queue.add(holder);
+  else forgetIfIdle(ledger, holder);
+}
+
+/** The first waiter of the key that holds least. While it lacks capacity, only small amounts pass it. */
+function findNext(ledger: Ledger): Waiter | undefined {
+  let [next, nextSmall]: (Waiter | undefined)[] = [];
+  for (const { waiting } of ledger.queue) {
+    const [waiter] = waiting as [Waiter];
+    const { grant, amount } = waiter;
+    if (!isWithinShare(ledger, grant, amount)) continue;
+    if (precedes(ledger, waiter, next)) next = waiter;
+    if (isSmall(ledger, grant, amount) && precedes(ledger, waiter, nextSmall)) nextSmall = waiter;
+  }
+  ledger.isBlocked = next !== undefined && !isFree(ledger, next.grant, next.amount);
+  if (!ledger.isBlocked) return next;
+  return nextSmall && isFree(ledger, nextSmall.grant, nextSmall.amount) ? nextSmall : undefined;
+}
+
+function precedes({ firstKey }: Ledger, waiter: Waiter, other: Waiter | undefined): boolean {
+  const { holder } = waiter.grant;
+  if (!other || holder.key === firstKey) return true;
+  const { holder: otherHolder } = other.grant;
+  return otherHolder.key !== firstKey && holder.held < otherHolder.held;
 }

@@ -13,7 +13,7 @@ const SALT_BYTES = 16;
  * Each kind of work has its own: anonymous login attempts delay neither people from known networks nor users who set a
  * password.
  */
-const SHARES = { capacity: 1, maxWaitingPerKey: 10, maxWaitMs: 10 * SECOND };
+const SHARES = { capacity: 1, maxWaitingPerKey: 25, maxWaitMs: 10 * SECOND };
 const createCheckShares = () => ({
   known: createShares(SHARES),
   unknown: createShares(SHARES),

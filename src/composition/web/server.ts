@@ -1,12 +1,12 @@
 import type { DependencyContainer } from "tsyringe";
 import { termsGate } from "../../http/admission.ts";
 import { createApp } from "../../http/app.ts";
+import { createUnsentAnswers } from "../../http/connections/unsent-answers.ts";
 import { createCredentialCaches } from "../../http/credentials/caches.ts";
 import { createIdempotency } from "../../http/idempotency.ts";
 import { createRateLimit } from "../../http/rate-limit.ts";
 import { createBodyMemory } from "../../http/request/body-memory.ts";
 import { createHttpServer, type HttpServer } from "../../http/server.ts";
-import { createUnsentAnswers } from "../../http/unsent-answers.ts";
 import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import type { Worker } from "../../runtime/supervise.ts";

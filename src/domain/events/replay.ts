@@ -1,7 +1,12 @@
 import type { EventKey } from "../../schema/enumerations.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { EventRow } from "../../store/events/events.ts";
-import { countEvents, type EventFilters, listEvents } from "../../store/events/list-events.ts";
+import {
+  type CountLimits,
+  countEvents,
+  type EventFilters,
+  listEvents,
+} from "../../store/events/list-events.ts";
 import { replayDeliveries } from "../../store/events/replays.ts";
 
 export const REPLAYABLE_STATUSES = ["failed", "skipped"] as const;
@@ -54,14 +59,15 @@ export async function replayEvents(
   return counts;
 }
 
-/** Counts what replayEvents would do now. Undefined when counting takes longer than `timeoutMs`. */
+/** Counts what replayEvents would do now. Undefined when counting reaches a limit. */
 export async function countReplay(
   db: Database,
   clientId: string,
-  { timeoutMs, ...input }: ReplayInput & { timeoutMs: number },
+  { timeoutMs, signal, ...input }: ReplayInput & CountLimits,
 ): Promise<ReplayCounts | undefined> {
   const { status, ...filters } = input;
-  const counts = await countEvents(db, clientId, { statuses: statusesOf(input), filters, timeoutMs });
+  const statuses = statusesOf(input);
+  const counts = await countEvents(db, clientId, { statuses, filters, timeoutMs, signal });
   return counts && { queued: counts.queued, not_redispatched: counts.held };
 }
 

@@ -3,7 +3,7 @@ import { MAX_NUMBER_CHARS } from "../../runtime/json/read-exact.ts";
 import { toPointer } from "../../schema/problems.ts";
 import { ApiError, invalidField } from "../api-error.ts";
 import { isRawBody, isStreamBody, MAX_BODY_BYTES, type Route } from "../route.ts";
-import type { BodyPartName } from "./body-memory.ts";
+import type { BodyPartName } from "./raw-body.ts";
 
 const KIB = 1_024;
 export const MIB = 1_024 * KIB;

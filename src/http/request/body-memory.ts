@@ -2,18 +2,13 @@ import { LRUCache } from "lru-cache";
 import { DAY, SECOND } from "../../runtime/durations.ts";
 import { createShares, type Shares } from "../../runtime/shares.ts";
 import { createOpenBodies, type OpenBodies, type ReadLimits } from "./open-bodies.ts";
+import type { BodyPartName } from "./raw-body.ts";
 
 /** The memory for the bodies of one kind of routes. */
 export interface BodyPart {
   shares: Shares;
   openBodies: OpenBodies;
 }
-
-/**
- * `clients`: routes with a credential. `handedOn`: bodies that a thread or a platform takes over. `webhook`: the webhook
- * endpoint. `public`: other routes without a credential.
- */
-export type BodyPartName = "clients" | "handedOn" | "webhook" | "public";
 
 /** Divides the memory for request bodies, so that the callers of one part never take the memory of another one. */
 export interface BodyMemory {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { Grant } from "../../runtime/shares.ts";
 import { ApiError, CLOSE_CONNECTION } from "../api-error.ts";
-import { readInTurn } from "../reading-turns.ts";
+import { sliceReads } from "../connections/sliced-reads.ts";
 import { createBodyBuffer } from "./body-buffer.ts";
 import type { BodyMemory, BodyPart } from "./body-memory.ts";
 import type { OpenBody } from "./open-bodies.ts";
@@ -30,8 +30,6 @@ export interface IncomingBody {
    */
   read(owner: BodyOwner): Promise<Buffer> | Buffer;
   release(): void;
-  /** True when it came in many small pieces, whose connection is not worth keeping. */
-  isFragmented(): boolean;
   /** Streams the body with backpressure, under the same limit. */
   stream(owner: BodyOwner): Promise<IncomingFile>;
   /**
@@ -43,12 +41,12 @@ export interface IncomingBody {
 /** The first buffer of a chunked body. */
 const FIRST_CHUNKED_BYTES = 16_384;
 
-/** The buffers of a streamed body, on both sides. */
+/** The most that is in memory of a streamed body at a time. */
 const STREAM_BYTES = 262_144;
 
 /** Each piece of a chunked body costs processor time, however small it is. */
 const MAX_SMALL_PIECES = 10_000;
-const PIECES_PER_TURN = 1_000;
+const MANY_PIECES = 500;
 const SMALL_PIECE_BYTES = 64;
 
 /** Size is checked first: a declared length over the limit throws before anything is read. */
@@ -61,7 +59,6 @@ export function incomingBody(request: IncomingMessage, { limit, memory }: BodyRu
   let consumed: Promise<void> | undefined;
   let content: Readable | undefined;
   let grant: Grant | undefined;
-  let isFragmented = false;
 
   function release(): void {
     grant?.release();
@@ -79,10 +76,7 @@ export function incomingBody(request: IncomingMessage, { limit, memory }: BodyRu
   }
 
   function readChunks({ openBodies }: BodyPart, onChunk: OnChunk): Promise<void> {
-    const onFragmented = () => {
-      isFragmented = true;
-    };
-    consumed ??= consume(request, { limit, declared, openBodies, release, onFragmented }, onChunk);
+    consumed ??= consume(request, { limit, declared, openBodies, release }, onChunk);
     return consumed;
   }
 
@@ -115,10 +109,9 @@ export function incomingBody(request: IncomingMessage, { limit, memory }: BodyRu
       return waiting ? waiting.then(() => readNow(owner)) : readNow(owner);
     },
     release,
-    isFragmented: () => isFragmented,
     async stream(owner) {
       assertNotCompressed(request);
-      await take(owner, STREAM_BYTES);
+      await take(owner, Math.min(declared ?? STREAM_BYTES, STREAM_BYTES));
       content = streamWithBackpressure(request, (onChunk) => readChunks(owner.part, onChunk));
       return { type: request.headers["content-type"] ?? "", size: declared, content };
     },
@@ -168,13 +161,11 @@ interface ConsumeOptions extends Pick<BodyRules, "limit">, Pick<BodyPart, "openB
   declared: number | undefined;
   /** Frees the memory of the body. */
   release(): void;
-  /** Called when the body comes in many small pieces. */
-  onFragmented(): void;
 }
 
 function consume(
   request: IncomingMessage,
-  { limit, declared, openBodies, release, onFragmented }: ConsumeOptions,
+  { limit, declared, openBodies, release }: ConsumeOptions,
   onChunk: OnChunk,
 ): Promise<void> {
   let pieces = 0;
@@ -201,10 +192,7 @@ function consume(
       body.size += chunk.length;
       pieces += 1;
       if (body.size > limit) throw tooLarge(limit, CLOSE_CONNECTION);
-      if (pieces % PIECES_PER_TURN === 0 && isFragmented()) {
-        onFragmented();
-        readInTurn(request.socket);
-      }
+      if (pieces === MANY_PIECES && isFragmented()) sliceReads(request.socket);
       if (pieces > MAX_SMALL_PIECES && isFragmented()) throw tooManyPieces();
       const waiting = onChunk(chunk);
       if (!waiting) return;

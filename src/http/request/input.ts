@@ -1,3 +1,4 @@
+import { largeBodies } from "../../runtime/async/large-bodies.ts";
 import { MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
 import { findStorableProblem } from "../../schema/storable.ts";
 import { object, type TObject, type TSchema } from "../../schema/types.ts";
@@ -6,7 +7,6 @@ import { ApiError, invalidField, invalidFields } from "../api-error.ts";
 import { isRawBody, type Route } from "../route.ts";
 import { assertJsonLimits } from "./body-limits.ts";
 import { parseJsonBody } from "./json-body.ts";
-import { largeBodies } from "./large-bodies.ts";
 import { isMediaType } from "./media-type.ts";
 import type { IncomingFile, RawBody } from "./raw-body.ts";
 

@@ -1,7 +1,6 @@
 import { createWatch } from "../../runtime/async/watch.ts";
 import { MINUTE, SECOND } from "../../runtime/durations.ts";
 import { ApiError, CLOSE_CONNECTION } from "../api-error.ts";
-import { MIB } from "./body-limits.ts";
 
 /** A body whose bytes are arriving. */
 export interface OpenBody {
@@ -46,6 +45,7 @@ export const READ_LIMITS: ReadLimits = {
 };
 
 const MAX_SMALL_BYTES = 65_536;
+const MAX_MEDIUM_BYTES = 1_048_576;
 
 /** A body this old and this slow may be ended in favour of another one. */
 const SLOW_AFTER_MS = 1 * SECOND;
@@ -60,7 +60,7 @@ export function createOpenBodies(limits: Partial<ReadLimits> = {}): OpenBodies {
   };
   const isTooSlow = (body: OpenBody) => {
     const bytes = Math.max(body.size, body.declared ?? 0);
-    if (body.ageMs >= (bytes > MIB ? largeMaxMs : maxMs)) return true;
+    if (body.ageMs >= (bytes > MAX_MEDIUM_BYTES ? largeMaxMs : maxMs)) return true;
     const startsAfterMs = bytes > MAX_SMALL_BYTES ? rateAfterMs : smallRateAfterMs;
     return body.readMs >= startsAfterMs && rateOf(body) < minBytesPerSecond;
   };

@@ -1,5 +1,10 @@
 import type { TSchema } from "../../schema/types.ts";
-import type { BodyPartName } from "./body-memory.ts";
+
+/**
+ * `clients`: routes with a credential. `handedOn`: bodies that a thread or a platform takes over. `webhook`: the webhook
+ * endpoint. `public`: other routes without a credential.
+ */
+export type BodyPartName = "clients" | "handedOn" | "webhook" | "public";
 
 /** A body that the pipeline does not parse: the handler receives its bytes. */
 export interface RawBody {

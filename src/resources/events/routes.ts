@@ -89,17 +89,16 @@ export function eventRoutes({ notifier }: { notifier: QueueNotifier }): Route[] 
       handle({ db, caller: { clientId }, body, callerGone }) {
         const { since, until, dry_run: dryRun = false, ...filters } = body;
         const input = { ...filters, ...periodOf(body) };
+        const own = { ...input, signal: callerGone() };
         return bulkRetries.run(clientId, () =>
-          dryRun
-            ? requireCount(db, clientId, input)
-            : replayEvents(db, clientId, { ...input, signal: callerGone() }),
+          dryRun ? requireCount(db, clientId, own) : replayEvents(db, clientId, own),
         );
       },
     }),
   ];
 }
 
-async function requireCount(db: Database, clientId: string, input: ReplayInput) {
+async function requireCount(db: Database, clientId: string, input: ReplayInput & { signal: AbortSignal }) {
   const counts = await countReplay(db, clientId, { ...input, timeoutMs: MAX_COUNT_MS });
   if (counts) return counts;
   throw new ApiError("overloaded", "The events could not be counted in time: choose a shorter period");

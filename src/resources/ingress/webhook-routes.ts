@@ -1,11 +1,10 @@
 import type { ReceiveCounts, ReceiveResult } from "../../domain/inbound/receive-results.ts";
 import type { WebhookIntake } from "../../domain/inbound/webhook-intake.ts";
 import { ApiError, DATABASE_ERRORS } from "../../http/api-error.ts";
-import type { BodyMemory } from "../../http/request/body-memory.ts";
-import { largeBodies, WEBHOOK_KEY } from "../../http/request/large-bodies.ts";
 import { type Route, route } from "../../http/route.ts";
 import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset } from "../../platforms/webhooks/reading.ts";
+import { largeBodies, WEBHOOK_KEY } from "../../runtime/async/large-bodies.ts";
 import { collectInSlices, MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
@@ -33,7 +32,8 @@ const notSigned = () => new ApiError("unauthorized", "X-Hub-Signature-256 is mis
 const MAX_LARGE_WAIT_MS = 10 * SECOND;
 
 export interface PlatformWebhookParts {
-  bodyMemory: Pick<BodyMemory, "addKnownSender">;
+  /** Remembers the networks from which signed webhooks come. */
+  bodyMemory: { addKnownSender(network: string): void };
   webhookIntake: WebhookIntake;
   signatures: AppSignatures;
   verifyToken: string;

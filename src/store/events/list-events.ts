@@ -1,5 +1,7 @@
+import { onAbort } from "../../runtime/async/on-abort.ts";
 import { firstIdAt } from "../../runtime/ids.ts";
 import type { Database } from "../database/database.ts";
+import { DatabaseUnavailable } from "../database/faults.ts";
 import type { PageRequest } from "../database/paging.ts";
 import { EVENT_COLUMNS, EVENT_STATUS, type EventRow } from "./events.ts";
 import { LATE_AFTER_MS } from "./insert-events.ts";
@@ -64,24 +66,49 @@ interface EventCount {
   filters: Omit<EventFilters, "status">;
 }
 
-/** Counts with one statement, which Postgres itself ends after `timeoutMs`: the result is then undefined. */
+/** When counting ends without a result. */
+export interface CountLimits {
+  timeoutMs: number;
+  /** Aborted when the caller has gone. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Counts with one statement, which Postgres itself ends at the limits: the result is then undefined. */
 export async function countEvents(
   db: Database,
   clientId: string,
-  { timeoutMs, ...count }: EventCount & { timeoutMs: number },
+  { timeoutMs, signal, ...count }: EventCount & CountLimits,
 ): Promise<EventCounts | undefined> {
   const { text, values } = countStatement(clientId, count);
   try {
     return await db.transaction(async (tx) => {
-      await tx.query(`set local statement_timeout = ${timeoutMs}; set local enable_partitionwise_join = on`);
-      const [counts] = await tx.query<EventCounts>(text, values);
+      await tx.query(countSettings(timeoutMs));
+      const counting = tx.query<EventCounts>(text, values);
+      const [counts] = await (signal ? disconnectOnAbort(signal, counting) : counting);
       return counts;
     });
   } catch (error) {
-    if (isStatementTimeout(error)) return undefined;
+    if (isStatementTimeout(error) || signal?.aborted) return undefined;
     throw error;
   }
 }
+
+/** Postgres ends the statement of a closed connection only when it is told to look. */
+const countSettings = (timeoutMs: number): string =>
+  `set local statement_timeout = ${timeoutMs}; set local client_connection_check_interval = ${DISCONNECT_CHECK_MS}; set local enable_partitionwise_join = on`;
+
+const DISCONNECT_CHECK_MS = 250;
+
+/** The error closes the connection of the transaction. */
+const disconnectOnAbort = <T>(signal: AbortSignal, counting: Promise<T>): Promise<T> =>
+  Promise.race([
+    counting,
+    new Promise<never>((_resolve, reject) => {
+      const disconnect = () => reject(new DatabaseUnavailable(new Error("the caller disconnected")));
+      if (signal.aborted) disconnect();
+      else onAbort(signal, disconnect);
+    }),
+  ]);
 
 const isStatementTimeout = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "57014";

@@ -13,6 +13,13 @@ const since = new Date(Date.now() - HOUR).toISOString();
 const isCount = (text: string) => text.includes("count(*) filter");
 const isReplay = (text: string) => text.includes("update deliveries d");
 
+const RUNNING_COUNTS = `
+  select
+  from pg_stat_activity
+  where query like '%count(*) filter%'
+  and wait_event_type = 'Lock'
+  and datname = current_database()`;
+
 /** A client with failed events. */
 async function makeFailedEvents(api: Api, count: number) {
   const tenant = await makeTenant(api);
@@ -59,6 +66,22 @@ t.test("limits of bulk retries", async (t) => {
       t.match(body, { error: "overloaded", message: /shorter period/ });
     });
     t.match(await retryAll({ dry_run: true }), { status: 202, body: { queued: 1 } });
+  });
+
+  t.test("a dry run ends in Postgres when its caller has disconnected", async (t) => {
+    const { headers } = await makeFailedEvents(api, 1);
+    await api.db.transaction(async (tx) => {
+      await tx.query("lock table deliveries in access exclusive mode");
+      const isCounting = async () => (await api.db.query(RUNNING_COUNTS)).length > 0;
+      const outgoing = request(api.address + PATH, { method: "POST", headers, agent: false });
+      outgoing.on("error", () => {}).end(JSON.stringify({ since, dry_run: true }));
+      await until("Postgres waits for the lock", isCounting);
+      outgoing.destroy();
+      const startedAt = performance.now();
+      await until("Postgres has ended the statement", async () => !(await isCounting()));
+      t.ok(performance.now() - startedAt < 3_500, "long before its time-out");
+    });
+    t.notOk(api.lines.some(({ event }) => event === "http.failed"));
   });
 
   t.test("a client runs one bulk retry at a time", async (t) => {

@@ -14,7 +14,7 @@ import { until } from "../../../fixtures/until.ts";
 const FILE = fileURLToPath(new URL("../../../fixtures/images/failing-thread.js", import.meta.url));
 const PATH = "/api/marketing/images";
 /** Uploads of one client that one thread and its waiting list take. */
-const MAX_PER_CLIENT = 12;
+const MAX_PER_CLIENT = 17;
 
 async function startEndpoint(t: Test) {
   const threads = createImageThreads({

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { createWatch } from "../runtime/async/watch.ts";
-import { SECOND } from "../runtime/durations.ts";
+import { createWatch } from "../../runtime/async/watch.ts";
+import { SECOND } from "../../runtime/durations.ts";
 
 /** Answers that callers have not taken yet. */
 export interface UnsentAnswers {

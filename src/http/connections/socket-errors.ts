@@ -1,10 +1,10 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { newId } from "../runtime/ids.ts";
-import type { Log } from "../runtime/logging/log.ts";
-import { ApiError } from "./api-error.ts";
-import { JSON_TYPE, toErrorBody } from "./error-reply.ts";
-import { commonHeaders } from "./exchange.ts";
+import { newId } from "../../runtime/ids.ts";
+import type { Log } from "../../runtime/logging/log.ts";
+import { ApiError } from "../api-error.ts";
+import { JSON_TYPE, toErrorBody } from "../error-reply.ts";
+import { commonHeaders } from "../exchange.ts";
 
 interface SocketParts {
   log: Log;

@@ -1,9 +1,9 @@
 import { connect, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import t, { type Test } from "tap";
-import { route } from "../../src/http/route.ts";
-import { startSmallApp } from "../fixtures/http/small-app.ts";
-import { until } from "../fixtures/until.ts";
+import { route } from "../../../src/http/route.ts";
+import { startSmallApp } from "../../fixtures/http/small-app.ts";
+import { until } from "../../fixtures/until.ts";
 
 /** More than the buffers of the operating system take. */
 const ANSWER = Buffer.alloc(32_000_000, "x");

@@ -1,9 +1,9 @@
 import { connect } from "node:net";
 import t, { type Test } from "tap";
-import { type Route, route } from "../../src/http/route.ts";
-import { Type } from "../../src/schema/types.ts";
-import { startSmallApp } from "../fixtures/http/small-app.ts";
-import { until } from "../fixtures/until.ts";
+import { type Route, route } from "../../../src/http/route.ts";
+import { Type } from "../../../src/schema/types.ts";
+import { startSmallApp } from "../../fixtures/http/small-app.ts";
+import { until } from "../../fixtures/until.ts";
 
 /** A route whose requests wait until they are released; `begun` has their numbers. */
 function heldRoute() {

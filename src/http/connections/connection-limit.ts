@@ -1,8 +1,8 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
-import { MINUTE } from "../runtime/durations.ts";
-import type { Log } from "../runtime/logging/log.ts";
-import { createShares } from "../runtime/shares.ts";
+import { MINUTE } from "../../runtime/durations.ts";
+import type { Log } from "../../runtime/logging/log.ts";
+import { createShares } from "../../runtime/shares.ts";
 
 interface ConnectionLimit {
   /** 0 for no limit. */

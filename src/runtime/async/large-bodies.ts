@@ -1,5 +1,5 @@
-import { SECOND } from "../../runtime/durations.ts";
-import { createShares } from "../../runtime/shares.ts";
+import { SECOND } from "../durations.ts";
+import { createShares } from "../shares.ts";
 
 /** The key of the webhook endpoint, whose bodies are parsed before those of clients. */
 export const WEBHOOK_KEY = "webhook";

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { sliceReads } from "./sliced-reads.ts";
 
 type Pipelined = [request: IncomingMessage, response: ServerResponse];
 
@@ -41,6 +42,7 @@ export function oneAtATime(listener: RequestListener): RequestListener {
     if (waiting) {
       socket.pause();
       if (waiting.length <= MAX_WAITING) waiting.push([request, response]);
+      else sliceReads(socket);
       return;
     }
     const none: Pipelined[] = [];

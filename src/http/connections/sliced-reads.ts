@@ -1,0 +1,77 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+import { LRUCache } from "lru-cache";
+import { nextSlice } from "../../runtime/async/time-slices.ts";
+import { MINUTE } from "../../runtime/durations.ts";
+import { networkOf } from "../../runtime/network-of.ts";
+
+/**
+ * Node parses all of a read, up to 64 KiB, before any limit can act: thousands of tiny chunks or of pipelined requests block
+ * the event loop for some 30 ms, and many connections add up. Once a network has sent such a read, all its connections are
+ * parsed in slices for some time. The others are not: it takes a little more processor time.
+ */
+const slicedNetworks = new LRUCache<string, true>({ max: 10_000, ttl: 10 * MINUTE });
+
+const connections = new Set<Socket>();
+
+const SLICE_BYTES = 4_096;
+/** Ordinary content is parsed much faster, and then in one turn. */
+const MAX_SLICE_MS = 2;
+
+/** Makes the connections of a server ready for sliceReads. */
+export function watchReads(server: Server): void {
+  server.on("connection", (socket: Socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+    if (slicedNetworks.has(networkAt(socket))) parseInSlices(socket);
+  });
+}
+
+/** Call it for a connection that sent a read that is expensive to parse. */
+export function sliceReads(socket: Socket): void {
+  const network = networkAt(socket);
+  if (slicedNetworks.has(network)) return;
+  slicedNetworks.set(network, true);
+  for (const other of connections) if (networkAt(other) === network) parseInSlices(other);
+}
+
+const networkAt = ({ remoteAddress = "" }: Socket): string => networkOf(remoteAddress);
+
+type Parse = (data: Buffer) => void;
+
+/** A listener for data makes Node pass the content through JavaScript; its own listener is its parser. */
+function parseInSlices(socket: Socket): void {
+  const [listener] = socket.listeners("data") as Parse[];
+  if (listener) replaceParser(socket, listener);
+}
+
+function replaceParser(socket: Socket, parse: Parse): void {
+  const queue: Buffer[] = [];
+  let isParsing = false;
+
+  async function parseQueue(): Promise<void> {
+    isParsing = true;
+    while (parseForAWhile(socket, queue, parse)) {
+      socket.pause();
+      await nextSlice();
+    }
+    isParsing = false;
+    socket.resume();
+  }
+
+  socket.off("data", parse).on("data", (data) => {
+    queue.push(data);
+    if (!isParsing) void parseQueue();
+  });
+}
+
+/** Returns true when there is more to parse. */
+function parseForAWhile(socket: Socket, queue: Buffer[], parse: Parse): boolean {
+  const endsAt = performance.now() + MAX_SLICE_MS;
+  for (let data = queue.shift(); data && !socket.destroyed; data = queue.shift()) {
+    if (data.length > SLICE_BYTES) queue.unshift(data.subarray(SLICE_BYTES));
+    parse(data.subarray(0, SLICE_BYTES));
+    if (performance.now() >= endsAt) break;
+  }
+  return queue.length > 0 && !socket.destroyed;
+}
