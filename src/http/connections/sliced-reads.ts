@@ -13,6 +13,7 @@ import { networkOf } from "../../runtime/network-of.ts";
 const slicedNetworks = new LRUCache<string, true>({ max: 10_000, ttl: 10 * MINUTE });
 
 const connections = new Set<Socket>();
+const slicedSockets = new WeakSet<Socket>();
 
 const SLICE_BYTES = 4_096;
 /** Ordinary content is parsed much faster, and then in one turn. */
@@ -42,26 +43,27 @@ type Parse = (data: Buffer) => void;
 /** A listener for data makes Node pass the content through JavaScript; its own listener is its parser. */
 function parseInSlices(socket: Socket): void {
   const [listener] = socket.listeners("data") as Parse[];
-  if (listener) replaceParser(socket, listener);
+  if (!listener || slicedSockets.has(socket)) return;
+  slicedSockets.add(socket);
+  replaceParser(socket, listener);
 }
 
 function replaceParser(socket: Socket, parse: Parse): void {
   const queue: Buffer[] = [];
   let isParsing = false;
 
-  async function parseQueue(): Promise<void> {
+  async function parseRest(): Promise<void> {
     isParsing = true;
-    while (parseForAWhile(socket, queue, parse)) {
-      socket.pause();
-      await nextSlice();
-    }
+    socket.pause();
+    do await nextSlice();
+    while (parseForAWhile(socket, queue, parse));
     isParsing = false;
     socket.resume();
   }
 
   socket.off("data", parse).on("data", (data) => {
     queue.push(data);
-    if (!isParsing) void parseQueue();
+    if (!isParsing && parseForAWhile(socket, queue, parse)) void parseRest();
   });
 }
 

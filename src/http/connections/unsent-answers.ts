@@ -42,8 +42,8 @@ export function createUnsentAnswers({ periodMs, minBytesPerSecond } = TAKE_LIMIT
   });
   return {
     watch(response) {
-      const { socket } = response;
-      if (!socket) return;
+      const { socket, closed } = response;
+      if (!socket || closed) return;
       const answer = { socket, waitMs: 0, taken: takenBytes(socket) };
       answers.add(answer);
       response.once("close", () => answers.delete(answer));
@@ -52,7 +52,8 @@ export function createUnsentAnswers({ periodMs, minBytesPerSecond } = TAKE_LIMIT
 }
 
 /** True while a part of the answer waits in this process, because the caller does not read it. */
-export const isUnsent = ({ socket }: ServerResponse): boolean => (socket?.writableLength ?? 0) > 0;
+export const isUnsent = ({ socket, closed }: ServerResponse): boolean =>
+  !closed && (socket?.writableLength ?? 0) > 0;
 
 /**
  * Bytes that the operating system took: those of a write that has begun are in the queue of its handle. Its buffers take

@@ -207,14 +207,16 @@ function consume(
       }
     };
     openBodies.add(body);
+    let isEnded = false;
     // An aborted request emits "close" without "end"; a complete one emits "close" later.
     request
       .on("data", onData)
       .on("end", () => {
+        isEnded = true;
         openBodies.delete(body);
         resolve();
       })
-      .on("close", () => request.complete || refuse(incomplete()));
+      .on("close", () => isEnded || refuse(incomplete()));
   });
   return consumed;
 }

@@ -8,6 +8,7 @@ import { until } from "../../fixtures/until.ts";
 /** A route whose requests wait until they are released; `begun` has their numbers. */
 function heldRoute() {
   const begun: string[] = [];
+  const signals: AbortSignal[] = [];
   let isHeld = true;
   const held: Route = route({
     method: "get",
@@ -16,13 +17,14 @@ function heldRoute() {
     summary: "Answer when released",
     params: Type.Object({ number: Type.String() }),
     reply: Type.Object({ number: Type.String() }),
-    async handle({ params }) {
+    async handle({ params, callerGone }) {
       begun.push(params.number);
+      signals.push(callerGone());
       await until("the request is released", () => !isHeld);
       return params;
     },
   });
-  return { held, begun, release: () => (isHeld = false) };
+  return { held, begun, signals, release: () => (isHeld = false) };
 }
 
 const get = (number: number) => `GET /held/${number} HTTP/1.1\r\nHost: x\r\n\r\n`;
@@ -74,12 +76,13 @@ t.test("beyond 32 waiting requests the connection is closed after the answer in 
 });
 
 t.test("waiting requests are dropped with their connection", async (t) => {
-  const { held, begun, release } = heldRoute();
+  const { held, begun, signals, release } = heldRoute();
   const { address, lines } = await startSmallApp(t, [held]);
   const { socket } = await open(t, address);
   socket.write(requests(10));
   await until("the first one has begun", () => begun.length > 0);
   socket.destroy();
+  await until("the server has seen the end of the connection", () => signals[0]?.aborted);
   release();
   await until("the first one has ended", () => lines.some(({ event }) => event === "http.request"));
   t.same(begun, ["0"]);
