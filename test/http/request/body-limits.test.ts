@@ -1,4 +1,5 @@
-import { request } from "node:http";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import t from "tap";
 import { route } from "../../../src/http/route.ts";
 import { Type } from "../../../src/schema/types.ts";
@@ -16,6 +17,8 @@ async function holdBody() {
   gate.waiting -= 1;
   return {};
 }
+
+const LARGE_ANSWER = "x".repeat(32_000_000);
 
 const anyBody = Type.Object({ name: Type.Optional(Type.String()) }, { additionalProperties: true });
 const empty = Type.Object({});
@@ -47,6 +50,14 @@ const routes = () => [
     body: anyBody,
     reply: empty,
     handle: holdBody,
+  }),
+  route({
+    method: "get",
+    path: "/large",
+    scope: "any credential",
+    summary: "Return a text that is larger than the buffers of the operating system and a client's share",
+    reply: { mediaType: "text/plain" },
+    handle: () => LARGE_ANSWER,
   }),
   route({
     method: "post",
@@ -182,6 +193,20 @@ t.test("the bodies of routes without a credential do not take the memory of clie
     (await Promise.all(waiting)).map(({ status }) => status),
     [200, 200],
   );
+});
+
+t.test("a client takes its answers before it gets further ones, and the others do not wait", async (t) => {
+  const { api, post } = withLittleMemory;
+  const headers = await callerHeaders(api.db);
+  const unread = request(`${api.address}/large`, { headers, agent: false }).end();
+  const [response] = (await once(unread, "response")) as [IncomingMessage];
+  const next = api.call("POST", "/content", { headers, raw: bodyOf(100) });
+  let isAnswered = false;
+  void next.then(() => (isAnswered = true));
+  t.equal((await post("/content", bodyOf(100))).status, 200, "another client");
+  t.equal(isAnswered, false);
+  response.destroy();
+  t.equal((await next).status, 200);
 });
 
 t.test("the bytes of a sender that disconnects are released", async (t) => {
