@@ -96,7 +96,9 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
       query,
       body,
       caller,
-      db: parts.db.forKey(caller?.clientId ?? ANONYMOUS_KEY, isCancellable ? callerGone : undefined),
+      get db() {
+        return parts.db.forKey(caller?.clientId ?? ANONYMOUS_KEY, isCancellable ? callerGone : undefined);
+      },
       get cursors() {
         return bindCursors(parts.cursorSigner, caller?.clientId ?? "", `${route.method} ${route.path}`);
       },

@@ -132,7 +132,7 @@ function keepUnsent(
   if (typeof body !== "string" || !exchange.memory) return;
   const { part, key } = exchange.memory;
   const grant = part.shares.count(key, body.length);
-  response.once("close", grant.release);
+  response.once("close", () => grant.release());
 }
 
 interface Outcome {

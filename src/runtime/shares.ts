@@ -14,8 +14,8 @@ export interface Shares {
   take(key: string, amount: number, options?: TakeOptions): Grant | Promise<Grant>;
   /** Takes an amount that is free now. */
   tryTake(key: string, amount: number): Grant | undefined;
-  /** Counts an amount that is in use already, even beyond the share. */
-  count(key: string, amount: number): Grant;
+  /** Counts an amount that is in use already. What exceeds the key's share makes the key wait, not the others. */
+  count(key: string, amount: number): Pick<Grant, "release">;
   /** Takes an amount while the work runs. */
   run<T>(key: string, amount: number, work: () => Promise<T>, options?: TakeOptions): Promise<T>;
 }
@@ -72,9 +72,30 @@ interface Holder {
   waiting: Waiter[];
 }
 
-interface HeldGrant extends Grant {
-  holder: Holder;
-  amount: number;
+/** What a grant needs of the shares that it belongs to. */
+interface Issuer {
+  extend(grant: HeldGrant, amount: number, options: TakeOptions): void | Promise<void>;
+  release(grant: HeldGrant): void;
+}
+
+/** A class, because each statement and each body has one: closures would cost more. */
+class HeldGrant implements Grant {
+  amount = 0;
+  readonly issuer: Issuer;
+  readonly holder: Holder;
+
+  constructor(issuer: Issuer, holder: Holder) {
+    this.issuer = issuer;
+    this.holder = holder;
+  }
+
+  grow(amount: number): void | Promise<void> {
+    return this.issuer.extend(this, amount, {});
+  }
+
+  release(): void {
+    this.issuer.release(this);
+  }
 }
 
 interface Waiter {
@@ -134,20 +155,12 @@ export function createShares(options: SharesOptions): Shares {
     afterCheck: serveQueue, // there may be something to release by now
   });
 
-  function openGrant(key: string): HeldGrant {
-    const holder = holderOf(ledger, key);
-    const grant: HeldGrant = {
-      holder,
-      amount: 0,
-      grow: (amount) => extend(grant, amount, {}),
-      release() {
-        holder.waiting.find((waiter) => waiter.grant === grant)?.settle(new ShareRefused("gone"));
-        change(ledger, grant, -grant.amount);
-        forgetIfIdle(ledger, holder);
-        serveQueue();
-      },
-    };
-    return grant;
+  function release(grant: HeldGrant): void {
+    const { holder } = grant;
+    holder.waiting.find((waiter) => waiter.grant === grant)?.settle(new ShareRefused("gone"));
+    change(ledger, grant, -grant.amount);
+    forgetIfIdle(ledger, holder);
+    serveQueue();
   }
 
   /** Adds to a grant: at once, or resolves when its turn comes. */
@@ -180,6 +193,9 @@ export function createShares(options: SharesOptions): Shares {
     });
   }
 
+  const issuer: Issuer = { extend, release };
+  const openGrant = (key: string) => new HeldGrant(issuer, holderOf(ledger, key));
+
   function take(key: string, amount: number, takeOptions: TakeOptions = {}): Grant | Promise<Grant> {
     const grant = openGrant(key);
     const waiting = extend(grant, amount, takeOptions);
@@ -196,9 +212,13 @@ export function createShares(options: SharesOptions): Shares {
       return isTaken ? grant : undefined;
     },
     count(key, amount) {
-      const grant = openGrant(key);
-      change(ledger, grant, amount);
-      return grant;
+      const uncount = countInShare(ledger, holderOf(ledger, key), amount);
+      return {
+        release() {
+          uncount();
+          serveQueue();
+        },
+      };
     },
     async run(key, amount, work, takeOptions) {
       const grant = await take(key, amount, takeOptions);
@@ -239,6 +259,17 @@ function change(ledger: Ledger, grant: HeldGrant, amount: number): void {
   grant.amount += amount;
   grant.holder.held += amount;
   ledger.held += amount;
+}
+
+function countInShare(ledger: Ledger, holder: Holder, amount: number): () => void {
+  const ofCapacity = Math.max(0, Math.min(amount, ledger.share - holder.held));
+  holder.held += amount;
+  ledger.held += ofCapacity;
+  return () => {
+    holder.held -= amount;
+    ledger.held -= ofCapacity;
+    forgetIfIdle(ledger, holder);
+  };
 }
 
 const isSmall = ({ reserve }: Ledger, grant: HeldGrant, amount: number): boolean =>

@@ -38,7 +38,7 @@ export function limitConnections(server: Server, { maxPerAddress, log }: Connect
     const { remoteAddress: address } = socket;
     if (address === undefined) return; // already closed
     const connection = connections.tryTake(address, 1);
-    if (connection) socket.once("close", connection.release);
+    if (connection) socket.once("close", () => connection.release());
     else refuse(socket, address);
   });
 }

@@ -78,7 +78,7 @@ function createSocketShares(maxSockets: number): TakeSocket {
 /** A file holds its socket until it was read or dropped. */
 function releaseWhenClosed(grant: Grant, opened: OpenExchange): void {
   if (opened.outcome !== "answered" || opened.body.closed) grant.release();
-  else opened.body.once("close", grant.release);
+  else opened.body.once("close", () => grant.release());
 }
 
 const isBuffered = (request: HttpRequest): request is BufferedRequest =>

@@ -43,7 +43,7 @@ export function createCsvExporter(): CsvExporter {
     const pages = eachPageOfItems((after) => readPage({ limit: MAX_ROWS_PER_PAGE, after, signal }));
     try {
       const reply = new CsvReply(await formatInsightsCsv(pages, selection));
-      reply.body.once("close", grant.release);
+      reply.body.once("close", () => grant.release());
       return reply;
     } catch (error) {
       grant.release();
