@@ -251,8 +251,11 @@ function holderOf({ holders }: Ledger, key: string): Holder {
   return holder;
 }
 
+/** Some idle keys are kept: most callers come back soon. */
+const MAX_KEPT_HOLDERS = 1_000;
+
 function forgetIfIdle({ holders }: Ledger, { key, held, waiting }: Holder): void {
-  if (held === 0 && waiting.length === 0) holders.delete(key);
+  if (held === 0 && waiting.length === 0 && holders.size > MAX_KEPT_HOLDERS) holders.delete(key);
 }
 
 function change(ledger: Ledger, grant: HeldGrant, amount: number): void {

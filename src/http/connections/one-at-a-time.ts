@@ -4,6 +4,15 @@ import { sliceReads } from "./sliced-reads.ts";
 
 type Pipelined = [request: IncomingMessage, response: ServerResponse];
 
+/** The state of a connection is kept in its socket: a map would cost more for each request. */
+const IS_BUSY = Symbol("a request is in work");
+const WAITING = Symbol("waiting requests");
+
+interface PipelinedSocket extends Socket {
+  [IS_BUSY]?: boolean;
+  [WAITING]?: Pipelined[];
+}
+
 /** A connection with more waiting requests is closed. */
 const MAX_WAITING = 32;
 
@@ -14,39 +23,36 @@ const MAX_WAITING = 32;
  * in work.
  */
 export function oneAtATime(listener: RequestListener): RequestListener {
-  /** The waiting requests of each connection with a request in work. */
-  const waitingOf = new WeakMap<Socket, Pipelined[]>();
-
-  function begin(request: IncomingMessage, response: ServerResponse, waiting: Pipelined[]): void {
-    response.on("close", () => beginNext(request.socket, waiting));
+  function begin(request: IncomingMessage, response: ServerResponse): void {
+    response.on("close", () => beginNext(request.socket));
     listener(request, response);
   }
 
-  function beginNext(socket: Socket, waiting: Pipelined[]): void {
+  function beginNext(socket: PipelinedSocket): void {
+    const { [WAITING]: waiting = [] } = socket;
     if (waiting.length > MAX_WAITING) {
       socket.destroySoon();
       return;
     }
     const next = socket.destroyed ? undefined : waiting.shift();
     if (!next) {
-      waitingOf.delete(socket);
+      socket[IS_BUSY] = false;
       return;
     }
     if (waiting.length === 0) socket.resume();
-    begin(...next, waiting);
+    begin(...next);
   }
 
   return (request, response) => {
-    const { socket } = request;
-    const waiting = waitingOf.get(socket);
-    if (waiting) {
-      socket.pause();
-      if (waiting.length <= MAX_WAITING) waiting.push([request, response]);
-      else sliceReads(socket);
+    const socket: PipelinedSocket = request.socket;
+    if (!socket[IS_BUSY]) {
+      socket[IS_BUSY] = true;
+      begin(request, response);
       return;
     }
-    const none: Pipelined[] = [];
-    waitingOf.set(socket, none);
-    begin(request, response, none);
+    socket.pause();
+    socket[WAITING] ??= [];
+    if (socket[WAITING].length <= MAX_WAITING) socket[WAITING].push([request, response]);
+    else sliceReads(socket);
   };
 }
