@@ -4,7 +4,7 @@ import { networkOf } from "../runtime/network-of.ts";
 import type { UnitOfWork } from "../runtime/watchdog/work-tracker.ts";
 import type { Validator } from "../schema/validate.ts";
 import type { Signer } from "../security/derived-keys.ts";
-import { ANONYMOUS_KEY } from "../store/database/connection-gate.ts";
+import { ANONYMOUS_KEY } from "../store/database/connections.ts";
 import type { Database } from "../store/database/database.ts";
 import { type AdmissionRules, admit } from "./admission.ts";
 import { ApiError } from "./api-error.ts";

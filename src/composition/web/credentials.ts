@@ -2,7 +2,7 @@ import type { DependencyContainer } from "tsyringe";
 import type { CredentialScheme } from "../../http/caller.ts";
 import { apiKeyScheme } from "../../http/credentials/api-key.ts";
 import { userTokenSchemes } from "../../http/credentials/user-token.ts";
-import { ANONYMOUS_KEY } from "../../store/database/connection-gate.ts";
+import { ANONYMOUS_KEY } from "../../store/database/connections.ts";
 import { CONSOLE_COOKIE, CREDENTIAL_CACHES, DATABASE, LOG, resolve, USER_TOKENS } from "../tokens.ts";
 
 export function credentialSchemes(container: DependencyContainer): CredentialScheme[] {

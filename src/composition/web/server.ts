@@ -16,7 +16,7 @@ import { createSigner } from "../../security/derived-keys.ts";
 import { createPasswords } from "../../security/passwords.ts";
 import { createSignInLimiter } from "../../security/sign-in-limits.ts";
 import { createUserTokens } from "../../security/user-tokens.ts";
-import { ANONYMOUS_KEY, MIN_SHARED_POOL, sharePerKeyOf } from "../../store/database/connection-gate.ts";
+import { ANONYMOUS_KEY, MIN_SHARED_POOL, sharePerKeyOf } from "../../store/database/connections.ts";
 import { createMigrationCheck } from "../../store/database/migration-check.ts";
 import { eventPosterConnections, registerEventPoster } from "../event-poster.ts";
 import { platformConnections, registerPlatforms } from "../platforms.ts";

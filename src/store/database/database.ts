@@ -3,8 +3,7 @@ import type pg from "pg";
 import { withTimeout } from "../../runtime/async/with-timeout.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import type { ConnectionUser } from "./connection-gate.ts";
-import { createConnections } from "./connections.ts";
+import { type ConnectionUser, createConnections } from "./connections.ts";
 import { DatabaseUnavailable, isConnectionFault, isDeadlock, isPartitionConflict } from "./faults.ts";
 
 /** A statement with constant text, prepared once per connection under the hash of its text. */
