@@ -24,23 +24,22 @@ const MAX_WAITING = 32;
  */
 export function oneAtATime(listener: RequestListener): RequestListener {
   function begin(request: IncomingMessage, response: ServerResponse): void {
-    response.on("close", () => beginNext(request.socket));
+    response.on("close", () => end(request.socket));
     listener(request, response);
   }
 
-  function beginNext(socket: PipelinedSocket): void {
+  /** The next one begins in a later turn of the event loop: many connections with many requests must not make one long turn. */
+  function end(socket: PipelinedSocket): void {
     const { [WAITING]: waiting = [] } = socket;
-    if (waiting.length > MAX_WAITING) {
-      socket.destroySoon();
-      return;
-    }
-    const next = socket.destroyed ? undefined : waiting.shift();
-    if (!next) {
-      socket[IS_BUSY] = false;
-      return;
-    }
+    if (waiting.length > MAX_WAITING) socket.destroySoon();
+    else if (waiting.length > 0) setImmediate(beginNext, socket, waiting);
+    else socket[IS_BUSY] = false;
+  }
+
+  function beginNext(socket: PipelinedSocket, waiting: Pipelined[]): void {
+    const next = waiting.shift();
     if (waiting.length === 0) socket.resume();
-    begin(...next);
+    if (next && !socket.destroyed) begin(...next);
   }
 
   return (request, response) => {

@@ -55,7 +55,7 @@ function replaceParser(socket: Socket, parse: Parse): void {
   async function parseRest(): Promise<void> {
     isParsing = true;
     socket.pause();
-    do await nextSlice();
+    do await (isHeldByAnswers(socket) ? untilTaken(socket) : nextSlice());
     while (parseForAWhile(socket, queue, parse));
     isParsing = false;
     socket.resume();
@@ -70,10 +70,21 @@ function replaceParser(socket: Socket, parse: Parse): void {
 /** Returns true when there is more to parse. */
 function parseForAWhile(socket: Socket, queue: Buffer[], parse: Parse): boolean {
   const endsAt = performance.now() + MAX_SLICE_MS;
-  for (let data = queue.shift(); data && !socket.destroyed; data = queue.shift()) {
-    if (data.length > SLICE_BYTES) queue.unshift(data.subarray(SLICE_BYTES));
-    parse(data.subarray(0, SLICE_BYTES));
-    if (performance.now() >= endsAt) break;
-  }
+  while (queue.length > 0 && !socket.destroyed && !isHeldByAnswers(socket) && performance.now() < endsAt)
+    parse(takeSlice(queue));
   return queue.length > 0 && !socket.destroyed;
 }
+
+function takeSlice(queue: Buffer[]): Buffer {
+  const data = queue.shift() as Buffer;
+  if (data.length > SLICE_BYTES) queue.unshift(data.subarray(SLICE_BYTES));
+  return data.subarray(0, SLICE_BYTES);
+}
+
+/** True while Node's parser must not get anything, because the caller has not taken its answers. */
+const isHeldByAnswers = (socket: Socket & { _paused?: boolean }): boolean => socket._paused === true;
+
+const untilTaken = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    socket.once("drain", resolve).once("close", resolve);
+  });
