@@ -70,9 +70,9 @@ function replaceParser(socket: Socket, parse: Parse): void {
 /** Returns true when there is more to parse. */
 function parseForAWhile(socket: Socket, queue: Buffer[], parse: Parse): boolean {
   const endsAt = performance.now() + MAX_SLICE_MS;
-  while (queue.length > 0 && !socket.destroyed && !isHeldByAnswers(socket) && performance.now() < endsAt)
+  while (queue.length > 0 && hasParser(socket) && !isHeldByAnswers(socket) && performance.now() < endsAt)
     parse(takeSlice(queue));
-  return queue.length > 0 && !socket.destroyed;
+  return queue.length > 0 && hasParser(socket);
 }
 
 function takeSlice(queue: Buffer[]): Buffer {
@@ -80,6 +80,10 @@ function takeSlice(queue: Buffer[]): Buffer {
   if (data.length > SLICE_BYTES) queue.unshift(data.subarray(SLICE_BYTES));
   return data.subarray(0, SLICE_BYTES);
 }
+
+/** False when the connection has ended, or after CONNECT: Node then uses the parser for another connection. */
+const hasParser = (socket: Socket & { parser?: unknown }): boolean =>
+  !socket.destroyed && socket.parser != null;
 
 /** True while Node's parser must not get anything, because the caller has not taken its answers. */
 const isHeldByAnswers = (socket: Socket & { _paused?: boolean }): boolean => socket._paused === true;

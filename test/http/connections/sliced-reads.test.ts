@@ -67,3 +67,16 @@ t.test("a large body is read whole, with a length and in chunks", async (t) => {
     t.same(await reply.json(), { length: body.length });
   }
 });
+
+t.test("what follows a CONNECT is not parsed", async (t) => {
+  const { address, open } = await startSlicedService(t);
+  const socket = open();
+  let received = "";
+  socket.on("data", (chunk) => (received += chunk));
+  const rest = `GET /large HTTP/1.1\r\nHost: x\r\n${PADDING}\r\n\r\n`.repeat(20);
+  socket.write(`CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n${rest}`);
+  const others = Array.from({ length: 10 }, () => fetch(`${address}/nothing`));
+  for (const reply of await Promise.all(others)) t.equal(reply.status, 404);
+  await until("the refusal has arrived", () => received.includes("method_not_allowed"));
+  t.equal(received.match(/HTTP\/1\.1 /g)?.length, 1);
+});
