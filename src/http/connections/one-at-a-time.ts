@@ -7,13 +7,15 @@ type Pipelined = [request: IncomingMessage, response: ServerResponse];
 /** The state of a connection is kept in its socket: a map would cost more for each request. */
 const IS_BUSY = Symbol("a request is in work");
 const WAITING = Symbol("waiting requests");
+const HAS_DROPPED = Symbol("requests were dropped");
 
 interface PipelinedSocket extends Socket {
   [IS_BUSY]?: boolean;
   [WAITING]?: Pipelined[];
+  [HAS_DROPPED]?: boolean;
 }
 
-/** A connection with more waiting requests is closed. */
+/** With more waiting requests, the connection is closed. */
 const MAX_WAITING = 32;
 
 /**
@@ -30,16 +32,19 @@ export function oneAtATime(listener: RequestListener): RequestListener {
 
   /** The next one begins in a later turn of the event loop: many connections with many requests must not make one long turn. */
   function end(socket: PipelinedSocket): void {
-    const { [WAITING]: waiting = [] } = socket;
-    if (waiting.length > MAX_WAITING) socket.destroySoon();
-    else if (waiting.length > 0) setImmediate(beginNext, socket, waiting);
+    if (socket[WAITING]?.length) setImmediate(beginNext, socket, socket[WAITING]);
     else socket[IS_BUSY] = false;
   }
 
   function beginNext(socket: PipelinedSocket, waiting: Pipelined[]): void {
-    const next = waiting.shift();
+    if (socket.destroyed) return;
+    if (socket[HAS_DROPPED]) {
+      socket.destroySoon();
+      return;
+    }
+    const next = waiting.shift() as Pipelined;
     if (waiting.length === 0) socket.resume();
-    if (next && !socket.destroyed) begin(...next);
+    begin(...next);
   }
 
   return (request, response) => {
@@ -51,7 +56,11 @@ export function oneAtATime(listener: RequestListener): RequestListener {
     }
     socket.pause();
     socket[WAITING] ??= [];
-    if (socket[WAITING].length <= MAX_WAITING) socket[WAITING].push([request, response]);
-    else sliceReads(socket);
+    if (socket[WAITING].length < MAX_WAITING) {
+      socket[WAITING].push([request, response]);
+      return;
+    }
+    socket[HAS_DROPPED] = true;
+    sliceReads(socket);
   };
 }

@@ -15,9 +15,9 @@ const slicedNetworks = new LRUCache<string, true>({ max: 10_000, ttl: 10 * MINUT
 const connections = new Set<Socket>();
 const slicedSockets = new WeakSet<Socket>();
 
-const SLICE_BYTES = 4_096;
+const SLICE_BYTES = 1_024;
 /** Ordinary content is parsed much faster, and then in one turn. */
-const MAX_SLICE_MS = 2;
+const MAX_SLICE_MS = 0.5;
 
 /** Makes the connections of a server ready for sliceReads. */
 export function watchReads(server: Server): void {
