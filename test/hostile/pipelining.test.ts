@@ -63,7 +63,7 @@ t.test("pipelined lists of one client delay no other request", async (t) => {
 /** Without limits, the answers to 240 connections took 284 MiB. */
 const MAX_GROWTH_MIB = 100;
 
-t.test("answers that nobody reads take bounded memory and delay no other request", async (t) => {
+t.test("answers that are not read take bounded memory and delay no other request", async (t) => {
   const service = await sharedHostileService();
   const growthMib = watchGrowthMib(service.web.child.pid as number);
   const head = requestHead("GET /api/openapi.json").repeat(30);
