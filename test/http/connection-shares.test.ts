@@ -23,7 +23,7 @@ const countRoute = route({
 
 const START_OPTIONS = {
   settings: { DATABASE_POOL: String(POOL), RATE_LIMIT_PER_MINUTE: "1000" },
-  statementTimeoutMs: 1_000,
+  statementTimeoutMs: 2_000,
   credentialTtlMs: 600_000,
 };
 

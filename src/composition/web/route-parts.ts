@@ -2,6 +2,7 @@ import type { DependencyContainer } from "tsyringe";
 import { createPlatformLookup } from "../../domain/channels/channel-platforms.ts";
 import { createWebhookIntake } from "../../domain/inbound/webhook-intake.ts";
 import { createMessageIntake } from "../../domain/messages/accept-message.ts";
+import { WEBHOOK_KEY } from "../../runtime/async/large-bodies.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { sharedMetrics } from "../../runtime/forks.ts";
 import { createAppSignatures } from "../../security/app-signatures.ts";
@@ -59,7 +60,7 @@ export function routeParts(c: DependencyContainer) {
     cookie: resolve(c, CONSOLE_COOKIE),
     secretBox: resolve(c, SECRET_BOX),
     tokens: resolve(c, USER_TOKENS),
-    webhookIntake: createWebhookIntake({ db: db.forKey("webhook"), notifier }),
+    webhookIntake: createWebhookIntake({ db: db.forKey(WEBHOOK_KEY), notifier }),
     intake: createMessageIntake({ db: db.forKey("messages"), notifier: resolve(c, MESSAGE_NOTIFIER) }),
     platformOf: createPlatformLookup(db),
     metricsText: sharedMetrics(metrics),

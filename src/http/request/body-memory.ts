@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { DAY, SECOND } from "../../runtime/durations.ts";
 import { createShares, type Shares } from "../../runtime/shares.ts";
-import { createOpenBodies, type OpenBodies, type ReadLimits } from "./open-bodies.ts";
+import { createOpenBodies, MAX_SMALL_BYTES, type OpenBodies, type ReadLimits } from "./open-bodies.ts";
 import type { BodyPartName } from "./raw-body.ts";
 
 /** The memory for the bodies of one kind of routes. */
@@ -23,7 +23,6 @@ const PARTS = { clients: 3 / 8, handedOn: 5 / 16, webhook: 1 / 8, knownWebhook: 
 const SHARE_OF_KEY = 1 / 4;
 /** This share of a part serves only small bodies. */
 const RESERVE = 1 / 8;
-export const SMALL_BODY_BYTES = 65_536;
 
 const MAX_WAITING_PER_KEY = 32;
 const MAX_WAIT_MS = 10 * SECOND;
@@ -45,7 +44,7 @@ export function createBodyMemory(
     const shares = createShares({
       capacity,
       share: capacity * shareOfKey,
-      reserve: { amount: capacity * RESERVE, upTo: SMALL_BODY_BYTES },
+      reserve: { amount: capacity * RESERVE, upTo: MAX_SMALL_BYTES },
       maxWaitingPerKey: MAX_WAITING_PER_KEY,
       maxWaitMs,
       makeRoom: openBodies.endSlowest,

@@ -44,7 +44,7 @@ export const READ_LIMITS: ReadLimits = {
   largeMaxMs: 10 * MINUTE,
 };
 
-const MAX_SMALL_BYTES = 65_536;
+export const MAX_SMALL_BYTES = 65_536;
 const MAX_MEDIUM_BYTES = 1_048_576;
 
 /** A body this old and this slow may be ended in favour of another one. */

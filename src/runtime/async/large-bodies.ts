@@ -1,7 +1,7 @@
 import { SECOND } from "../durations.ts";
 import { createShares } from "../shares.ts";
 
-/** The key of the webhook endpoint, whose bodies are parsed before those of clients. */
+/** The key of the webhook endpoint in shares. Its large bodies are parsed before those of clients. */
 export const WEBHOOK_KEY = "webhook";
 
 /**

@@ -91,7 +91,7 @@ t.test("a free connection goes to the key that uses fewest", async (t) => {
 t.test(
   "a statement is refused when no connection becomes free in time, and nothing is written",
   async (t) => {
-    const db = await openDatabase(t, { statementTimeoutMs: 1_000 });
+    const db = await openDatabase(t, { statementTimeoutMs: 2_000 });
     const insert = "insert into clients (id, name) values (gen_random_uuid(), 'never')";
     const [one, two] = [createHolder(t, db.forKey("one")), createHolder(t, db.forKey("two"))];
     await startHolding(one, { count: SHARE });
@@ -129,7 +129,7 @@ t.test("a statement that waits is not run when its caller has gone", async (t) =
 });
 
 t.test("without shares all keys wait in one queue, the oldest first", async (t) => {
-  const db = await openDatabase(t, { statementTimeoutMs: 1_000, sharePerKey: undefined });
+  const db = await openDatabase(t, { statementTimeoutMs: 2_000, sharePerKey: undefined });
   const holder = createHolder(t, db.forKey("one"));
   await startHolding(holder, { count: POOL });
   const refusal = await refusalOf(db.forKey("two").query("select 1"));
