@@ -19,25 +19,43 @@ export interface Caller {
   scopes: ReadonlySet<Scope>;
 }
 
-/** A way to authenticate. `verify` returns undefined for an unknown, expired or revoked credential. */
+/** A place of a request that can carry a credential. */
 export interface CredentialScheme {
-  /** The scheme's entry in the WWW-Authenticate header of a 401; the console cookie has none. */
+  /** The scheme's entry in the WWW-Authenticate header of a 401; not every scheme has one. */
   challenge?: string;
-  isPresent(headers: IncomingHttpHeaders): boolean;
-  verify(headers: IncomingHttpHeaders): Promise<Caller | undefined>;
+  read(headers: IncomingHttpHeaders): string | undefined;
+  /** Returns undefined for an unknown, expired or revoked credential. */
+  verify(credential: string): Promise<Caller | undefined>;
 }
 
-/** Requires exactly one credential and verifies it. */
+/** Returns the token of the Authorization header, if it is of the kind that is asked for. */
+export function readBearerToken(
+  { authorization = "" }: IncomingHttpHeaders,
+  isOfKind: (token: string) => boolean,
+): string | undefined {
+  const token = /^bearer /i.test(authorization) ? authorization.slice("bearer ".length).trim() : "";
+  return token !== "" && isOfKind(token) ? token : undefined;
+}
+
+/** Requires exactly one credential, which may be sent in several places, and verifies it. */
 export async function authenticate(
   schemes: readonly CredentialScheme[],
   headers: IncomingHttpHeaders,
 ): Promise<Caller> {
-  const [scheme, ...others] = schemes.filter((candidate) => candidate.isPresent(headers));
+  const presented = new Map<string, CredentialScheme>();
+  for (const scheme of schemes) {
+    const credential = scheme.read(headers);
+    if (credential !== undefined) presented.set(credential, scheme);
+  }
+  const [first, ...others] = presented;
   if (others.length > 0)
-    throw new ApiError("ambiguous_credentials", "Send either a user token or an API key, not both");
-  const caller = await scheme?.verify(headers);
+    throw new ApiError(
+      "ambiguous_credentials",
+      "Send one credential only: either a user token or an API key",
+    );
+  const caller = first && (await first[1].verify(first[0]));
   if (caller) return caller;
-  const message = scheme
+  const message = first
     ? "The credential is unknown, expired or revoked"
     : "A credential is required: send an API key or a user token";
   const challenge = schemes.flatMap((candidate) => candidate.challenge ?? []).join(", ");

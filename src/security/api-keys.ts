@@ -30,6 +30,9 @@ export function issueApiKey({ production }: { production: boolean }): IssuedApiK
   };
 }
 
+/** Tells an API key, valid or not, from a user token. */
+export const isApiKeyText = (credential: string): boolean => credential.startsWith("svc_");
+
 export interface PresentedApiKey {
   id: string;
   prefix: string;

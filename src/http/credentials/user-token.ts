@@ -2,13 +2,14 @@ import { isClientId, isPrefixedId } from "../../runtime/ids.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { ROLE_SCOPES, ROLES, type Role } from "../../schema/enumerations.ts";
 import { findStorableProblem } from "../../schema/storable.ts";
+import { isApiKeyText } from "../../security/api-keys.ts";
 import type { ConsoleCookie } from "../../security/console-cookie.ts";
 import { TokenKeysUnavailable, type TokenSubject, type UserTokens } from "../../security/user-tokens.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { touchSession } from "../../store/tenants/sessions.ts";
 import type { UserCredentialRow } from "../../store/tenants/users.ts";
 import { ApiError } from "../api-error.ts";
-import type { Caller, CredentialScheme } from "../caller.ts";
+import { type Caller, type CredentialScheme, readBearerToken } from "../caller.ts";
 import type { CredentialCaches } from "./caches.ts";
 import { createUseRecorder } from "./use-recorder.ts";
 
@@ -63,22 +64,14 @@ export function userTokenSchemes({ db, caches, tokens, cookie, log }: UserTokenP
   return [
     {
       challenge: 'Bearer realm="herald"',
-      isPresent: (headers) => /^bearer /i.test(headers.authorization ?? ""),
-      verify(headers) {
-        const token = (headers.authorization as string).slice("bearer ".length).trim();
-        if (!token.startsWith("svc_")) return verify(token);
-        throw new ApiError(
-          "unauthorized",
-          "Send an API key in the header x-svc-api-key, not as a Bearer token",
-        );
-      },
+      read: (headers) => readBearerToken(headers, (token) => !isApiKeyText(token)),
+      verify,
     },
     {
       // Browsers attach the cookie to every request, even one with an API key. Only the header, which other
       // sites cannot set, makes it a credential.
-      isPresent: (headers) =>
-        headers["x-herald-console"] === "1" && cookie.read(headers.cookie) !== undefined,
-      verify: (headers) => verify(cookie.read(headers.cookie) as string),
+      read: (headers) => (headers["x-herald-console"] === "1" ? cookie.read(headers.cookie) : undefined),
+      verify,
     },
   ];
 }

@@ -8,7 +8,7 @@ export const SECURITY_SCHEMES: Readonly<Record<"apiKey" | "userJwt", Json>> = {
     in: "header",
     name: "x-svc-api-key",
     description:
-      "The key of a client's backend. It has the scopes it was created with and is shown only once, when it is created. Send either an API key or a user token, not both.",
+      "The key of a client's backend. It has the scopes it was created with and is shown only once, when it is created. It is also accepted as `Authorization: Bearer <key>`. Send either an API key or a user token, not both.",
   },
   userJwt: {
     type: "http",

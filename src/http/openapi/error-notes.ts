@@ -57,8 +57,8 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     fields: platformErrorFields(false, 100, "OAuthException", "Invalid parameter"),
   },
   ambiguous_credentials: {
-    when: "The request carries both a user token and an API key.",
-    message: "Send either a user token or an API key, not both",
+    when: "The request carries two different credentials.",
+    message: "Send one credential only: either a user token or an API key",
   },
   unauthorized: {
     when: "The credential is missing, unknown, expired or revoked. For calls by a platform: the signature is missing or wrong.",

@@ -11,7 +11,7 @@ webhooks and forwards them to your backend as events, and keeps the ad accounts 
 Send exactly one credential with each request.
 
 - **API key**, for your backend: \`x-svc-api-key: svc_live_...\`. A key has the scopes it was created with and is shown
-  only once, when it is created.
+  only once, when it is created. \`Authorization: Bearer svc_live_...\` is accepted too.
 - **User token**, for a person: \`Authorization: Bearer <token>\`. You get it by signing in or from your identity
   provider. What it may do follows from the person's role.
 
