@@ -13,6 +13,7 @@ export interface AttemptParts {
 /** A client's base address and sealed tokens, from its row of webhook_configs. */
 export interface WebhookTarget extends SealedTokens {
   webhook_url: string;
+  token_header: boolean;
 }
 
 /** An event as one attempt sends it. */
@@ -45,11 +46,12 @@ export function prepareAttempt(
 ): PreparedAttempt {
   const { id, type, key, payload, attempt } = event;
   const tokens = openWebhookTokens(target, secretBox);
+  const isTokenSent = target.token_header;
   const url = addressOf(target.webhook_url, key, type);
   return {
     url,
     send(control) {
-      const headers = attemptHeaders({ id, type, payload, attempt, tokens, at: new Date() });
+      const headers = attemptHeaders({ id, type, payload, attempt, tokens, isTokenSent, at: new Date() });
       return poster.post({ url, headers, body: payload }, control);
     },
   };

@@ -13,13 +13,15 @@ export interface Attempt {
   /** Counted from 1. */
   attempt: number;
   tokens: WebhookTokens;
+  /** Whether the request carries the current token itself, beside the signature. */
+  isTokenSent: boolean;
   /** Time of the attempt. */
   at: Date;
 }
 
 /** Returns the headers of Standard Webhooks 1.0, the token, the event's type and the attempt's number. */
 export function attemptHeaders(attempt: Attempt): Record<string, string> {
-  const { id, type, tokens } = attempt;
+  const { id, type, tokens, isTokenSent } = attempt;
   const timestamp = String(Math.floor(attempt.at.getTime() / SECOND));
   const content = `${id}.${timestamp}.${attempt.payload}`;
   return {
@@ -27,9 +29,8 @@ export function attemptHeaders(attempt: Attempt): Record<string, string> {
     "user-agent": userAgent(),
     "webhook-id": id,
     "webhook-timestamp": timestamp,
-    ...(tokens.current === undefined
-      ? {}
-      : { "webhook-signature": signaturesOf(content, tokens), "x-webhook-token": tokens.current }),
+    ...(tokens.current === undefined ? {} : { "webhook-signature": signaturesOf(content, tokens) }),
+    ...(tokens.current !== undefined && isTokenSent ? { "x-webhook-token": tokens.current } : {}),
     "x-webhook-event": type,
     "x-webhook-attempt": String(attempt.attempt),
   };

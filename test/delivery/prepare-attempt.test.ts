@@ -32,6 +32,7 @@ async function start(t: Test) {
     secret_sealed: sealWebhookToken(secretBox, TOKEN, { column: "secret_sealed", id: CLIENT_ID }),
     former_secret_sealed: null,
     former_secret_until: null,
+    token_header: true,
   };
   return { parts: { secretBox, poster }, backend, target };
 }

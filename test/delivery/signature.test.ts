@@ -9,7 +9,15 @@ const PAYLOAD = '{"id":"evt_1","data":{"text":"ü — 12345678901234567890"}}';
 const AT = new Date();
 
 const headersOf = (tokens: WebhookTokens, payload = PAYLOAD) =>
-  attemptHeaders({ id: "evt_1", type: "message.received", payload, attempt: 3, tokens, at: AT });
+  attemptHeaders({
+    id: "evt_1",
+    type: "message.received",
+    payload,
+    attempt: 3,
+    tokens,
+    isTokenSent: true,
+    at: AT,
+  });
 
 /** True when a receiver with this token accepts the headers. */
 function verifies(token: string, headers: Record<string, string>, format?: "raw"): boolean {

@@ -12,11 +12,11 @@ export const channelDisconnected = (row: EndedChannel, reason: DisconnectReason)
   type: "channel.disconnected",
   key: row.platform as Platform,
   channelId: row.id,
-  externalRef: row.external_ref,
+  channelExternalRef: row.external_ref,
   data: { reason },
 });
 
-/** A signup was completed. The session's external_ref is passed on, not that of a channel connected before. */
+/** A signup was completed. */
 export const channelConnected = (
   { id, client_id, external_ref }: EmbedSessionRow,
   result: EmbedResultDto,
@@ -26,5 +26,6 @@ export const channelConnected = (
   key: "embedded_signup",
   channelId: result.channel.channel_id,
   externalRef: external_ref,
+  channelExternalRef: result.channel.external_ref ?? null,
   data: { session_id: id, result },
 });

@@ -1,4 +1,5 @@
 import { addressOf } from "../../delivery/endpoints.ts";
+import { timeOfId } from "../../runtime/ids.ts";
 import { JsonText } from "../../runtime/json/json.ts";
 import type { EventKey, EventStatus, EventType, SkipReason } from "../../schema/enumerations.ts";
 import type { EventDetailDto, EventDto } from "../../schema/events/event.ts";
@@ -25,6 +26,7 @@ export const toEvent = (row: EventRow): EventDto => ({
   next_attempt_at: row.status === "pending" ? toTimestamp(row.next_attempt_at) : null,
   url: urlOf(row),
   occurred_at: toTimestamp(row.occurred_at),
+  recorded_at: toTimestamp(new Date(timeOfId(row.id))),
   delivered_at: toTimestamp(row.delivered_at),
 });
 

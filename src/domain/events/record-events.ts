@@ -22,7 +22,9 @@ export interface EventDraft {
   key: EventKey | null;
   channelId?: string | null;
   adAccountId?: string | null;
+  /** The message's or the signup session's own reference. */
   externalRef?: string | null;
+  channelExternalRef?: string | null;
   /** The outbound message that the event is about. */
   messageId?: string | null;
   /** Set when the platform reports the time; otherwise the event occurs now. */
@@ -149,7 +151,7 @@ export function toNewEvent(id: string, draft: EventDraft): NewEvent {
     message_id: draft.messageId ?? null,
     occurred_at: occurredAt,
     is_late: recorded - occurredAt.getTime() > LATE_AFTER_MS,
-    payload: payloadOf(id, draft, occurredAt),
+    payload: payloadOf(id, draft, { occurredAt, recordedAt: new Date(recorded) }),
     fingerprint: dedupKey === undefined ? null : fingerprintOf(dedupKey),
   };
 }
@@ -158,15 +160,23 @@ export function toNewEvent(id: string, draft: EventDraft): NewEvent {
  * The request body, the same for every attempt. Built as text, because serialising the data and the platform's JSON
  * again would double the cost of a webhook. The other values are ids and enumerations, which need no escapes.
  */
-function payloadOf(id: string, draft: EventDraft, occurredAt: Date): string {
-  const { type, key, channelId, adAccountId, externalRef, data, raw } = draft;
+function payloadOf(
+  id: string,
+  draft: EventDraft,
+  { occurredAt, recordedAt }: { occurredAt: Date; recordedAt: Date },
+): string {
+  const { type, key, channelId, adAccountId, externalRef, channelExternalRef, data, raw } = draft;
   const keyText = key === null ? "null" : `"${key}"`;
   const channel = channelId ? `,"channel_id":"${channelId}"` : "";
   const adAccount = adAccountId ? `,"ad_account_id":${JSON.stringify(adAccountId)}` : "";
   const reference = externalRef ? `,"external_ref":${JSON.stringify(externalRef)}` : "";
+  const channelReference = channelExternalRef
+    ? `,"channel_external_ref":${JSON.stringify(channelExternalRef)}`
+    : "";
+  const times = `"occurred_at":"${occurredAt.toISOString()}","recorded_at":"${recordedAt.toISOString()}"`;
   const dataText = data instanceof JsonText ? data.text : stringifyJson(data);
   const rawText = raw ? `,"raw":${raw.text}` : "";
-  return `{"id":"${id}","type":"${type}","api_version":"${API_VERSION}","key":${keyText}${channel}${adAccount}${reference},"occurred_at":"${occurredAt.toISOString()}","data":${dataText}${rawText}}`;
+  return `{"id":"${id}","type":"${type}","api_version":"${API_VERSION}","key":${keyText}${channel}${adAccount}${reference}${channelReference},${times},"data":${dataText}${rawText}}`;
 }
 
 /** 128 bits of a hash, stored compactly as a uuid. */

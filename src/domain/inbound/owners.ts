@@ -9,7 +9,7 @@ export interface Owner {
   clientId: string;
   channelId?: string;
   adAccountId?: string;
-  externalRef?: string | null;
+  channelExternalRef?: string | null;
 }
 
 export type OwnerLookup = (asset: Asset) => Owner[];
@@ -50,7 +50,7 @@ const SINGLE_ASSETS = [
 const toOwner = ({ client_id, id, external_ref }: ChannelOwnerRow): Owner => ({
   clientId: client_id,
   channelId: id,
-  externalRef: external_ref,
+  channelExternalRef: external_ref,
 });
 
 function lookUpByAsset(rows: readonly ChannelOwnerRow[]): OwnerLookup {

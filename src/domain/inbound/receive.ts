@@ -68,7 +68,7 @@ function toDrafts({ updates, webhook, result }: Webhook, ownersOf: OwnerLookup):
 
 const toDraft = (
   reading: Reading,
-  { clientId, channelId, adAccountId, externalRef }: Owner,
+  { clientId, channelId, adAccountId, channelExternalRef }: Owner,
   webhook: number,
 ): InboundDraft => ({
   clientId,
@@ -76,7 +76,7 @@ const toDraft = (
   key: reading.key,
   channelId: channelId ?? null,
   adAccountId: adAccountId ?? null,
-  externalRef: externalRef ?? null,
+  channelExternalRef: channelExternalRef ?? null,
   occurredAt: reading.occurredAt,
   data: reading.data,
   raw: reading.raw,

@@ -142,13 +142,12 @@ function toStatusEntries(draft: InboundDraft): [InboundDraft, StatusUpdate][] {
     : [];
 }
 
-/** The external_ref of the message replaces that of its channel. */
 export const withMessage = (draft: InboundDraft, message: TouchedMessage | undefined): InboundDraft =>
   message
     ? {
         ...draft,
         messageId: message.id,
-        externalRef: message.external_ref ?? draft.externalRef ?? null,
+        externalRef: message.external_ref,
         data: { ...draft.reading.fields, message_id: message.id },
       }
     : draft;

@@ -9,6 +9,7 @@ const toDraft = (message: MessageEventRow, type: EventDraft["type"], data: objec
   key: message.platform as Platform,
   channelId: message.channel_id,
   externalRef: message.external_ref,
+  channelExternalRef: message.channel_external_ref,
   messageId: message.id,
   data,
 });

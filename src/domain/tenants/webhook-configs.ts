@@ -49,26 +49,30 @@ function updateConfig(
 export interface ConfigChanges {
   webhookUrl?: string | null | undefined;
   webhookSecret?: string | null | undefined;
+  tokenHeader?: boolean | undefined;
 }
 
 export const changeWebhookConfig = (
   { db, secretBox }: Parts,
   actor: AuditActor,
-  { webhookUrl, webhookSecret }: ConfigChanges,
+  { webhookUrl, webhookSecret, tokenHeader }: ConfigChanges,
 ): Promise<WebhookConfigRow> =>
   updateConfig(db, actor, (row) => {
     const isNewUrl = webhookUrl !== undefined && webhookUrl !== row.webhook_url;
     const isNewSecret = webhookSecret !== undefined && !isOnlyToken(webhookSecret, row, secretBox);
-    if (!isNewUrl && !isNewSecret) return undefined;
+    const isNewHeader = tokenHeader !== undefined && tokenHeader !== row.token_header;
+    if (!isNewUrl && !isNewSecret && !isNewHeader) return undefined;
     return {
       to: {
         ...(isNewUrl ? { webhook_url: webhookUrl } : {}),
         ...(isNewSecret ? { ...secretColumns(secretBox, row.id, webhookSecret), ...NO_FORMER_SECRET } : {}),
+        ...(isNewHeader ? { token_header: tokenHeader } : {}),
       },
       action: "webhook.config_updated",
       details: {
         ...(isNewUrl ? { webhook_url: { from: row.webhook_url, to: webhookUrl } } : {}),
         ...(isNewSecret ? { secret: webhookSecret === null ? "cleared" : "set" } : {}),
+        ...(isNewHeader ? { token_header: tokenHeader } : {}),
       },
     };
   });

@@ -62,7 +62,8 @@ which each type of event is sent. Each event is a POST with a JSON body:
 \`\`\`json
 {
   "id": "evt_01jc...", "type": "message.received", "api_version": "2026-11-01", "key": "chatapp",
-  "channel_id": "ch_01jc...", "occurred_at": "2026-11-01T09:30:00.000Z",
+  "channel_id": "ch_01jc...", "channel_external_ref": "store-42",
+  "occurred_at": "2026-11-01T09:30:00.000Z", "recorded_at": "2026-11-01T09:30:00.412Z",
   "data": { "normalised content": "the same for all platforms" },
   "raw": { "original content": "as the platform sent it" }
 }
@@ -71,7 +72,7 @@ which each type of event is sent. Each event is a POST with a JSON body:
 The section *Event types* and \`webhooks\` in the OpenAPI document describe the payload of each type.
 
 **Authenticate** each event. Either compare the header \`x-webhook-token\` with your token
-(\`POST /api/webhooks/config/generate-secret\`), or verify the signature as defined by
+(\`POST /api/webhooks/config/generate-secret\`; \`token_header: false\` in the configuration removes the header), or verify the signature as defined by
 [Standard Webhooks](https://www.standardwebhooks.com): \`webhook-signature\` is a space-separated list of signatures. Each is
 \`v1,\` followed by the base64 HMAC-SHA256 of \`webhook-id\`, \`webhook-timestamp\` and the body, joined by dots. The HMAC key is
 the part of the token after \`whsec_\`, decoded from base64; a token of your own in any other format is used as it is.
@@ -85,7 +86,7 @@ After 13 attempts the event is \`failed\`; if you answer 410, it is \`failed\` i
 reached or answers 5xx, deliveries pause for up to ten minutes at a time, without using up attempts.
 
 **Expect** duplicates and events out of order: deduplicate by \`webhook-id\`, which is the event's \`id\` and the same on every
-attempt, and order by \`occurred_at\`. Accept types and fields that you do not know. Under \`/api/webhooks/events\` you can read
+attempt, order by \`recorded_at\`, and never move a message's status backwards. Accept types and fields that you do not know. Under \`/api/webhooks/events\` you can read
 every event with its attempts, and send events again, one by one or all of a period.
 
 ## Rate limits

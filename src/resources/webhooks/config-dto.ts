@@ -2,7 +2,10 @@ import { describeEndpoint } from "../../delivery/endpoints.ts";
 import { type DispatchKey, type EventKey, PLATFORMS, SERVICES } from "../../schema/enumerations.ts";
 import type { WebhookConfigRow } from "../../store/tenants/webhook-configs.ts";
 
-type VisibleConfig = Pick<WebhookConfigRow, "webhook_url" | "secret_last4" | "disabled_keys">;
+type VisibleConfig = Pick<
+  WebhookConfigRow,
+  "webhook_url" | "secret_last4" | "disabled_keys" | "token_header"
+>;
 
 /**
  * The configuration as its client sees it: all URLs and switches, but only the last characters of the token.
@@ -24,6 +27,7 @@ export function toWebhookConfig(row: VisibleConfig) {
     webhook_secret_set: last4 !== null,
     webhook_secret_hint: last4 === null ? "" : `whsec_…${last4}`,
     configured: base !== null,
+    token_header: row.token_header,
     signature_header: "x-webhook-token" as const,
     dispatch_urls: {
       platforms: byKey(PLATFORMS, (key) => ({ ...toSwitchedEndpoint(key), routes: toRoutes(key) })),

@@ -45,9 +45,9 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
       body: configChanges,
       reply: webhookConfig,
       async handle(context) {
-        const { webhook_url, webhook_secret: webhookSecret } = context.body;
+        const { webhook_url, webhook_secret: webhookSecret, token_header: tokenHeader } = context.body;
         const webhookUrl = await validateAddress(webhook_url, addresses);
-        const changes = { webhookUrl, webhookSecret };
+        const changes = { webhookUrl, webhookSecret, tokenHeader };
         return toWebhookConfig(
           await changeWebhookConfig({ ...parts, db: context.db }, requestActor(context), changes),
         );

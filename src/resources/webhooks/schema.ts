@@ -51,8 +51,9 @@ export const webhookConfig = object(
       examples: [`whsec_…${EXAMPLE_TOKEN.slice(-4)}`],
     }),
     configured: Type.Boolean({ description: "Whether webhook_url is set" }),
+    token_header: Type.Boolean({ description: "Whether deliveries carry the token itself" }),
     signature_header: Type.Literal("x-webhook-token", {
-      description: "The header that carries the token on every delivery",
+      description: "The header that carries the token on every delivery while `token_header` is true",
     }),
     dispatch_urls: object(
       {
@@ -70,6 +71,7 @@ export const webhookConfig = object(
         webhook_url: "https://shop.example.com/herald",
         secret_last4: EXAMPLE_TOKEN.slice(-4),
         disabled_keys: [],
+        token_header: true,
       }),
     ],
   },
@@ -95,6 +97,12 @@ export const configChanges = object(
           examples: ["a-token-of-your-own-choice"],
         }),
       ),
+    ),
+    token_header: Type.Optional(
+      Type.Boolean({
+        description:
+          "While false, deliveries do not carry the token in `x-webhook-token`; the signature alone proves the sender. Default: true",
+      }),
     ),
   },
   { title: "UpdateWebhookConfigDto" },

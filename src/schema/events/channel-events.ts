@@ -69,16 +69,21 @@ export const CHANNEL_PAYLOADS = {
   "channel.disconnected": eventPayload("channel.disconnected", {
     ...channelEnvelope(PLATFORMS),
     data: disconnection,
-    example: { channel_id: EXAMPLE_CHANNEL, external_ref: "store-42", data: { reason: "token_dead" } },
+    example: {
+      channel_id: EXAMPLE_CHANNEL,
+      channel_external_ref: "store-42",
+      data: { reason: "token_dead" },
+    },
   }),
   "channel.connected": eventPayload("channel.connected", {
     keys: ["embedded_signup"],
     always: ["channel_id"],
-    sometimes: ["external_ref"],
+    sometimes: ["external_ref", "channel_external_ref"],
     data: completedSignup,
     example: {
       channel_id: EXAMPLE_CHANNEL,
       external_ref: "store-42",
+      channel_external_ref: "store-42",
       data: {
         session_id: SESSION_ID,
         result: {

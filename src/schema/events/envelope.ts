@@ -12,21 +12,21 @@ import {
 import { API_VERSION } from "../version.ts";
 
 export const EXAMPLE_TIME = "2026-11-01T09:30:00.000Z";
+export const EXAMPLE_RECORDED_TIME = "2026-11-01T09:30:00.412Z";
 export const EXAMPLE_CHANNEL = "ch_01jc8m4t7v2x5k9w3r6y1b0nqd";
 export const EXAMPLE_AD_ACCOUNT = "act_1600000000000101";
 
 const EXAMPLE_ID = "evt_01jc8m4t7v2x5k9w3r6y1b0nqd";
 
 /** Fields that only some events have. */
+const reference = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 256, examples: ["store-42"], description });
+
 const OPTIONAL_FIELDS = {
   channel_id: prefixedId("ch"),
   ad_account_id: Type.String({ examples: [EXAMPLE_AD_ACCOUNT], description: "The ad platform's id" }),
-  external_ref: Type.String({
-    minLength: 1,
-    maxLength: 256,
-    examples: ["store-42"],
-    description: "Your own reference of the message, channel or signup session",
-  }),
+  external_ref: reference("Your own reference of the message or the signup session"),
+  channel_external_ref: reference("Your own reference of the channel"),
   raw: Type.Unknown({
     description: "The original JSON of the platform; absent when Herald itself is the source",
     examples: [{}],
@@ -72,7 +72,10 @@ export function eventPayload(type: EventType, options: PayloadOptions): TSchema 
       key: keySchema(keys),
       ...pick(always),
       ...optionalPick(sometimes),
-      occurred_at: timestamp(),
+      occurred_at: timestamp({ description: "The platform's time, often in whole seconds" }),
+      recorded_at: timestamp({
+        description: "When Herald recorded the event, in milliseconds: order events by it",
+      }),
       data,
     },
     {
@@ -84,6 +87,7 @@ export function eventPayload(type: EventType, options: PayloadOptions): TSchema 
           api_version: API_VERSION,
           key: keys[0],
           occurred_at: EXAMPLE_TIME,
+          recorded_at: EXAMPLE_RECORDED_TIME,
           ...example,
         },
       ],
@@ -93,7 +97,7 @@ export function eventPayload(type: EventType, options: PayloadOptions): TSchema 
 
 /** The envelope of events about a channel, with `raw` when the platform may be their source. */
 export const channelEnvelope = (keys: readonly DispatchKey[]) =>
-  ({ keys, always: ["channel_id"], sometimes: ["external_ref", "raw"] }) as const;
+  ({ keys, always: ["channel_id"], sometimes: ["channel_external_ref", "raw"] }) as const;
 
 /** The envelope of events that the ad platform reports about an ad account. */
 export const AD_ACCOUNT_ENVELOPE = {

@@ -1,5 +1,6 @@
 import { EVENT_KEYS, EVENT_STATUSES, EVENT_TYPES, SKIP_REASONS } from "../enumerations.ts";
 import { nullable, object, oneOf, prefixedId, type Static, Type, timestamp } from "../types.ts";
+import { EXAMPLE_RECORDED_TIME, EXAMPLE_TIME } from "./envelope.ts";
 import { anyEventPayload, EVENT_PAYLOADS } from "./payloads.ts";
 
 const error = nullable(
@@ -23,7 +24,8 @@ export const EVENT_EXAMPLE = {
   last_error: "HTTP 503",
   next_attempt_at: "2026-11-01T09:30:05.000Z",
   url: "https://shop.example.com/herald/chat/receiveMessage",
-  occurred_at: "2026-11-01T09:30:00.000Z",
+  occurred_at: EXAMPLE_TIME,
+  recorded_at: EXAMPLE_RECORDED_TIME,
   delivered_at: null,
 } as const;
 
@@ -47,7 +49,8 @@ export const event = object(
         examples: ["https://backend.customer.example/hooks/chat/receiveMessage"],
       }),
     ),
-    occurred_at: timestamp(),
+    occurred_at: timestamp({ description: "The platform's time, often in whole seconds" }),
+    recorded_at: timestamp({ description: "When Herald recorded the event, in milliseconds" }),
     delivered_at: nullable(timestamp()),
   },
   { title: "EventDto", examples: [EVENT_EXAMPLE] },

@@ -151,6 +151,7 @@ export const MESSAGE_PAYLOADS = {
   }),
   "message.status": eventPayload("message.status", {
     ...channelEnvelope(PLATFORMS),
+    sometimes: ["external_ref", "channel_external_ref", "raw"],
     data: messageStatus,
     example: {
       channel_id: EXAMPLE_CHANNEL,
@@ -169,7 +170,7 @@ export const MESSAGE_PAYLOADS = {
   "message.send_result": eventPayload("message.send_result", {
     keys: PLATFORMS,
     always: ["channel_id"],
-    sometimes: ["external_ref"],
+    sometimes: ["external_ref", "channel_external_ref"],
     data: sendResult,
     example: {
       channel_id: EXAMPLE_CHANNEL,

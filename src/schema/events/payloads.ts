@@ -18,7 +18,7 @@ export const EVENT_PAYLOADS: Readonly<Record<EventType, TSchema>> = {
   ...PUBLICATION_PAYLOADS,
   "platform.event": eventPayload("platform.event", {
     keys: DISPATCH_KEYS,
-    sometimes: ["channel_id", "ad_account_id", "external_ref", "raw"],
+    sometimes: ["channel_id", "ad_account_id", "channel_external_ref", "raw"],
     data: object(
       {
         field: text("calls", "The platform's name of the update"),

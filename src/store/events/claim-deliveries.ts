@@ -27,6 +27,7 @@ export interface ClaimedDelivery {
   secret_sealed: string | null;
   former_secret_sealed: string | null;
   former_secret_until: Date | null;
+  token_header: boolean;
 }
 
 /** SQL: writes the lease $1 of the worker $2. */
@@ -37,7 +38,7 @@ const SELECT_CLAIMED = `
   select
     c.client_id, c.id, c.attempts, c.schedule_base, e.type, e.key, e.channel_id, e.message_id, e.payload,
     w.webhook_url, coalesce(e.key = any(w.disabled_keys), false) as is_off,
-    w.secret_sealed, w.former_secret_sealed, w.former_secret_until
+    w.secret_sealed, w.former_secret_sealed, w.former_secret_until, coalesce(w.token_header, true) as token_header
   from claimed c
   join events e on e.client_id = c.client_id and e.id = c.id
   left join webhook_configs w on w.id = c.client_id`;

@@ -73,8 +73,8 @@ export interface ClaimedSend {
   type: string;
   content: string;
   options: string | null;
-  /** The message's own, or its channel's. */
   external_ref: string | null;
+  channel_external_ref: string | null;
   channel_id: string;
   waba_id: string | null;
   phone_number_id: string | null;
@@ -130,7 +130,7 @@ const CLAIM = sql(`
     returning
       s.client_id, s.id, s.attempts, s.last_error, s.parts_sent, s.platform_message_id, s.expires_at, s.recipient, s.channel_id,
       c.waba_id, c.phone_number_id, c.page_id, c.token_sealed, w.platform, w.type, w.content, w.options,
-      coalesce(w.external_ref, c.external_ref) as external_ref
+      w.external_ref, c.external_ref as channel_external_ref
   ),
   left_over as (
     update sends s

@@ -5,8 +5,8 @@ export interface MessageEventRow {
   channel_id: string;
   platform: string;
   recipient: string;
-  /** The message's own, or its channel's. */
   external_ref: string | null;
+  channel_external_ref: string | null;
   platform_message_id: string | null;
 }
 
@@ -17,8 +17,8 @@ export interface SettledSend extends MessageEventRow {
 
 /** Columns of SettledSend, from the message `m`. */
 export const SETTLED_COLUMNS = `
-    m.client_id, m.id, m.channel_id, m.platform, m.recipient, m.platform_message_id, m.error,
-    coalesce(m.external_ref, (select c.external_ref from channels c where c.id = m.channel_id)) as external_ref`;
+    m.client_id, m.id, m.channel_id, m.platform, m.recipient, m.platform_message_id, m.error, m.external_ref,
+    (select c.external_ref from channels c where c.id = m.channel_id) as channel_external_ref`;
 
 /**
  * SQL: prefix of the timeline of the message `m`: the `sending` step, if the send was started and the step is

@@ -10,10 +10,12 @@ export interface WebhookConfigRow {
   former_secret_sealed: string | null;
   former_secret_until: Date | null;
   disabled_keys: string[];
+  /** Whether deliveries carry the token in x-webhook-token. */
+  token_header: boolean;
 }
 
 const COLUMNS =
-  "id, webhook_url, secret_sealed, secret_last4, former_secret_sealed, former_secret_until, disabled_keys";
+  "id, webhook_url, secret_sealed, secret_last4, former_secret_sealed, former_secret_until, disabled_keys, token_header";
 
 const FIND = sql(`
   select ${COLUMNS}
@@ -36,7 +38,7 @@ const LOCK = sql(`
 
 const SAVE = sql(`
   insert into webhook_configs (${COLUMNS})
-  values ($1, $2, $3, $4, $5, $6, $7)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)
   on conflict (id) do update
   set
     webhook_url = excluded.webhook_url,
@@ -44,7 +46,8 @@ const SAVE = sql(`
     secret_last4 = excluded.secret_last4,
     former_secret_sealed = excluded.former_secret_sealed,
     former_secret_until = excluded.former_secret_until,
-    disabled_keys = excluded.disabled_keys`);
+    disabled_keys = excluded.disabled_keys,
+    token_header = excluded.token_header`);
 
 const emptyWebhookConfig = (clientId: string): WebhookConfigRow => ({
   id: clientId,
@@ -54,6 +57,7 @@ const emptyWebhookConfig = (clientId: string): WebhookConfigRow => ({
   former_secret_sealed: null,
   former_secret_until: null,
   disabled_keys: [],
+  token_header: true,
 });
 
 /** Returns an empty configuration for a client that never configured one. */
@@ -85,5 +89,6 @@ export async function saveWebhookConfig(
     row.former_secret_sealed,
     row.former_secret_until,
     row.disabled_keys,
+    row.token_header,
   ]);
 }

@@ -138,7 +138,7 @@ t.test("connecting a channel", async (t) => {
       type: "channel.disconnected",
       key: "chatapp",
       channel_id: id,
-      external_ref: "mine",
+      channel_external_ref: "mine",
       data: { reason: "taken_over" },
     });
     t.same(await eventsFor(next), []);

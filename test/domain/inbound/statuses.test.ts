@@ -325,6 +325,7 @@ t.test("the event contains the message's id and its external_ref", async (t) => 
     key: "chatapp",
     channel_id: channelId,
     external_ref: "order-9",
+    channel_external_ref: "shop-7",
     occurred_at: isoAt(),
     data: {
       message_id: withReference,
@@ -336,10 +337,11 @@ t.test("the event contains the message's id and its external_ref", async (t) => 
     },
   });
   t.match(one?.text, `"pricing":${pricing}}`);
-  t.match(other?.payload, { external_ref: "shop-7", data: { message_id: plain, status: "failed" } });
+  t.match(other?.payload, { channel_external_ref: "shop-7", data: { message_id: plain, status: "failed" } });
+  t.notOk(other?.text.includes('"external_ref"'), "the message has no reference");
   t.match(other?.text, `"errors":[${deep}]`);
   t.match(await readMessageState(api, plain), { status: "failed", error: null }, "no reason was given");
-  t.match(unmatched?.payload, { external_ref: "shop-7", data: { message_id: null } });
+  t.match(unmatched?.payload, { channel_external_ref: "shop-7", data: { message_id: null } });
   const listed = async (id: string) =>
     (await api.call("GET", `/api/webhooks/events?message_id=${id}`, { headers })).body.data.map(
       ({ id }: { id: string }) => id,

@@ -71,6 +71,7 @@ t.test("a watermark records an event for each message of ours up to its time", a
     key: "socialapp",
     channel_id: channelId,
     external_ref: "order-9",
+    channel_external_ref: "page-7",
     occurred_at: at,
     data: {
       message_id: one,
@@ -83,7 +84,8 @@ t.test("a watermark records an event for each message of ours up to its time", a
     raw,
   });
   t.match(eventFor(other)?.payload, {
-    external_ref: "page-7",
+    external_ref: undefined,
+    channel_external_ref: "page-7",
     data: { message_id: other, platform_message_id: "m_2" },
   });
   t.equal(events.length, 2);

@@ -178,30 +178,39 @@ t.test("channels", async (t) => {
     ]);
   });
 
-  t.test("disconnecting records one event with the platform's key and the external_ref", async (t) => {
-    const { tenant, channels } = await newTenant();
-    for (const [platform, externalRef] of [
-      ["socialapp", "ref-1"],
-      ["photoapp", undefined],
-    ] as const) {
-      const id = await makeChannel(api, tenant, { platform, externalRef });
-      t.equal((await channels.disconnect(id)).status, 204);
-      t.equal((await channels.disconnect(id)).status, 204, "a second disconnect has no effect");
-      const events = (await eventsOf(api, tenant)).filter(({ channel_id }) => channel_id === id);
-      t.match(events, [{ type: "channel.disconnected", key: platform, state: "skipped" }]);
-      const { id: event, occurred_at, api_version, ...payload } = JSON.parse(events[0]?.payload as string);
-      t.same(payload, {
-        type: "channel.disconnected",
-        key: platform,
-        channel_id: id,
-        ...(externalRef ? { external_ref: externalRef } : {}),
-        data: { reason: "requested" },
-      });
-      const audit = await auditOf(api, tenant, "channel.disconnected");
-      t.match(audit[0], { actor: { type: "api_key" }, target: id, details: { platform } });
-      t.equal(audit.filter(({ target }: { target: string }) => target === id).length, 1);
-    }
-  });
+  t.test(
+    "disconnecting records one event with the platform's key and the channel's external_ref",
+    async (t) => {
+      const { tenant, channels } = await newTenant();
+      for (const [platform, externalRef] of [
+        ["socialapp", "ref-1"],
+        ["photoapp", undefined],
+      ] as const) {
+        const id = await makeChannel(api, tenant, { platform, externalRef });
+        t.equal((await channels.disconnect(id)).status, 204);
+        t.equal((await channels.disconnect(id)).status, 204, "a second disconnect has no effect");
+        const events = (await eventsOf(api, tenant)).filter(({ channel_id }) => channel_id === id);
+        t.match(events, [{ type: "channel.disconnected", key: platform, state: "skipped" }]);
+        const {
+          id: event,
+          occurred_at,
+          recorded_at,
+          api_version,
+          ...payload
+        } = JSON.parse(events[0]?.payload as string);
+        t.same(payload, {
+          type: "channel.disconnected",
+          key: platform,
+          channel_id: id,
+          ...(externalRef ? { channel_external_ref: externalRef } : {}),
+          data: { reason: "requested" },
+        });
+        const audit = await auditOf(api, tenant, "channel.disconnected");
+        t.match(audit[0], { actor: { type: "api_key" }, target: id, details: { platform } });
+        t.equal(audit.filter(({ target }: { target: string }) => target === id).length, 1);
+      }
+    },
+  );
 
   t.test("a channel with a dead token can be disconnected", async (t) => {
     const { tenant, channels } = await newTenant();

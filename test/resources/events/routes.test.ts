@@ -1,6 +1,6 @@
 import t from "tap";
 import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
-import { newId } from "../../../src/runtime/ids.ts";
+import { newId, timeOfId } from "../../../src/runtime/ids.ts";
 import { JsonText } from "../../../src/runtime/json/json.ts";
 import {
   configureWebhook,
@@ -58,6 +58,7 @@ t.test("event history", async (t) => {
       last_error: null,
       url: `${WEBHOOK_URL}/chat/receiveMessage`,
       occurred_at: occurredAt.toISOString(),
+      recorded_at: new Date(timeOfId(id as string)).toISOString(),
       delivered_at: null,
     });
   });

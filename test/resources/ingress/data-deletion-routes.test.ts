@@ -69,7 +69,7 @@ t.test("a person who removes the app loses their connections at every client", a
       type: "channel.disconnected",
       key: "chatapp",
       channel_id: channel,
-      payload: { external_ref: "r", data: { reason: "token_dead" } },
+      payload: { channel_external_ref: "r", data: { reason: "token_dead" } },
     },
     {
       type: "ad_account.revoked",

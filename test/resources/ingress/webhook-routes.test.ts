@@ -1,4 +1,5 @@
 import t, { type Test } from "tap";
+import { timeOfId } from "../../../src/runtime/ids.ts";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { insertMessage } from "../../fixtures/messages/message-rows.ts";
@@ -98,7 +99,8 @@ t.test("a message is recorded with its parsed data and its exact raw JSON", asyn
       api_version: "2026-11-01",
       key: "chatapp",
       channel_id: channelId,
-      external_ref: "shop-7",
+      channel_external_ref: "shop-7",
+      recorded_at: new Date(timeOfId(event?.id ?? "")).toISOString(),
       occurred_at: "2026-09-21T14:13:20.000Z",
       data: {
         platform_message_id: "wamid.1",

@@ -96,6 +96,7 @@ t.test("webhook configuration", async (t) => {
       webhook_secret_set: false,
       webhook_secret_hint: "",
       configured: false,
+      token_header: true,
       signature_header: "x-webhook-token",
     });
     t.match(urls.platforms.chatapp, { enabled: true, url: null, routes: [{ url: null }] });
@@ -322,9 +323,28 @@ t.test("webhook configuration", async (t) => {
     }
   });
 
-  t.test("unknown fields are refused", async (t) => {
+  t.test("token_header is stored for its client only, and recorded in the audit log", async (t) => {
+    const [{ hooks, tenant }, other] = [await newTenant(), await newTenant()];
+    await hooks.update({ webhook_secret: OWN_TOKEN });
+    t.match((await hooks.update({ token_header: false })).body, {
+      token_header: false,
+      webhook_secret_set: true,
+    });
+    t.match((await hooks.update({ webhook_url: "https://public.example" })).body, { token_header: false });
+    t.equal((await other.hooks.read()).body.token_header, true);
+    t.match(await auditOf(api, tenant), [{}, { details: { token_header: false } }, {}]);
+    t.equal((await hooks.update({ token_header: true })).body.token_header, true);
+  });
+
+  t.test("unknown fields and wrong types are refused", async (t) => {
     const { hooks } = await newTenant();
-    for (const json of [{ url: "https://public.example" }, { configured: true }, []])
+    for (const json of [
+      { url: "https://public.example" },
+      { configured: true },
+      { token_header: "false" },
+      { token_header: 0 },
+      [],
+    ])
       t.equal((await hooks.update(json)).status, 400);
   });
 
@@ -491,6 +511,8 @@ t.test("an update without changes writes nothing", async (t) => {
   await expectNoWrite({});
   await expectNoWrite({ webhook_url: "", webhook_secret: null });
   await expectNoWrite({ webhook_url: null });
+  await expectNoWrite({ token_header: true });
+  await expectNoWrite({ token_header: null });
   t.equal((await api.db.query("select 1 from webhook_configs")).length, 0);
   const set = await hooks.update({ webhook_url: "https://public.example/a", webhook_secret: OWN_TOKEN });
   t.same(

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { Webhook } from "standardwebhooks";
 import t from "tap";
 import { SECOND } from "../../../src/runtime/durations.ts";
+import { timeOfId } from "../../../src/runtime/ids.ts";
 import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { startBackend, startTcpBackend } from "../../fixtures/events/backends.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
@@ -73,7 +74,8 @@ t.test("webhook test event", async (t) => {
       (typeof backend.received)[number],
     ];
     t.same([method, path], ["POST", "/in"]);
-    const { occurred_at, ...rest } = payload;
+    const { occurred_at, recorded_at, ...rest } = payload;
+    t.equal(recorded_at, new Date(timeOfId(body.event_id)).toISOString());
     t.same(rest, { id: body.event_id, type: "webhook.test", api_version: "2026-11-01", key: null, data: {} });
     t.ok(Math.abs(Date.parse(occurred_at) - Date.now()) < 60 * SECOND);
     t.match(headers, {
@@ -158,6 +160,17 @@ t.test("webhook test event", async (t) => {
     for (const token of [current, former])
       t.ok(new Webhook(token).verify(raw, headers as Record<string, string>));
     t.equal(headers["x-webhook-token"], current);
+  });
+
+  t.test("with token_header false, a test event is signed and does not carry the token", async (t) => {
+    const { send, configure, generate } = await testRouteOf(api);
+    const backend = await startWebhookReceiver(t);
+    await configure({ webhook_url: backend.url, token_header: false });
+    const token = (await generate({})).body.webhook_secret;
+    await send();
+    const [{ raw, headers }] = backend.received as [(typeof backend.received)[number]];
+    t.notMatch(JSON.stringify(headers), token);
+    t.ok(new Webhook(token).verify(raw, headers as Record<string, string>));
   });
 
   t.test("a test event the backend refuses is reported and stays failed", async (t) => {

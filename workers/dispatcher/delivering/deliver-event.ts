@@ -73,9 +73,7 @@ function prepareClaimed(
   row: ClaimedDelivery,
   { webhook_url, payload }: { webhook_url: string; payload: string },
 ): PreparedAttempt {
-  const { client_id, secret_sealed, former_secret_sealed, former_secret_until } = row;
-  const target = { id: client_id, webhook_url, secret_sealed, former_secret_sealed, former_secret_until };
-  return prepareAttempt(parts, target, {
+  return prepareAttempt(parts, { ...row, id: row.client_id, webhook_url }, {
     id: row.id,
     type: row.type as EventType,
     key: row.key as EventKey | null,

@@ -28,6 +28,7 @@ const newRow = (): ClaimedDelivery => ({
   secret_sealed: null,
   former_secret_sealed: null,
   former_secret_until: null,
+  token_header: true,
 });
 
 /** Deliveries of a fake database with these rows; no delivery starts before `resume`. */

@@ -26,7 +26,7 @@ const dueIn = ({ next_attempt_at }: { next_attempt_at: Date | null }) =>
   (next_attempt_at?.getTime() ?? 0) - Date.now();
 
 t.test("sending messages", async (t) => {
-  const context = await startSendingContext(t);
+  const context = await startSendingContext(t, { channel: { externalRef: "shop-7" } });
   const { platform } = context;
   const { untilRetryDelay } = await recordRetryDelays(context.db);
   let lastRecipient = 5511900000000;
@@ -34,13 +34,20 @@ t.test("sending messages", async (t) => {
   const callsTo = (to: string) => receivedBodies(platform).filter((body) => body.to === to).length;
 
   t.test("an accepted message is recorded and reported to its client", async (t) => {
-    const id = await queueMessage(context, { to: "5511999998888" });
+    const id = await queueMessage(context, { to: "5511999998888", externalRef: "order-9" });
     const row = await untilMessage(context, id, { status: "accepted" });
     t.match(row, { attempts: 1, error: null, state: null, platform_message_id: /^wamid/ });
     t.same(statusesOf(row), ["sending", "accepted"]);
     t.match(receivedBodies(platform).at(-1), { to: "5511999998888", biz_opaque_callback_data: id });
     t.match(await readMessageEvents(context, id), [
-      { type: "message.send_result", message_id: id, outcome: "accepted", platform_message_id: /^wamid/ },
+      {
+        type: "message.send_result",
+        external_ref: "order-9",
+        channel_external_ref: "shop-7",
+        message_id: id,
+        outcome: "accepted",
+        platform_message_id: /^wamid/,
+      },
     ]);
   });
 
@@ -54,7 +61,13 @@ t.test("sending messages", async (t) => {
     t.equal(row.state, null);
     t.match(await countFailedMessages(context.db, 1 * HOUR), [{ count: 1 }]);
     t.match(await readMessageEvents(context, id), [
-      { type: "message.send_result", outcome: "rejected", error: { code: 131026 } },
+      {
+        type: "message.send_result",
+        external_ref: undefined,
+        channel_external_ref: "shop-7",
+        outcome: "rejected",
+        error: { code: 131026 },
+      },
       { type: "message.status", status: "failed", recipient: to, errors: [{ code: 131026 }] },
     ]);
   });
