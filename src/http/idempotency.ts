@@ -28,38 +28,36 @@ export type HandlerContext = Parameters<Route["handle"]>[0];
 /** Handles a request that carries an Idempotency-Key. */
 export type Idempotency = (route: Route, context: HandlerContext, key: string) => Promise<unknown>;
 
-interface OperationResult {
+interface RunningOperation {
   fingerprint: string;
-  value: unknown;
+  /** Resolves to undefined when the request failed. */
+  result: Promise<{ value: unknown } | undefined>;
 }
 
 /**
  * Within a process, requests with the same key run one at a time: the others wait for the reply, and the next
- * one runs if it fails. Between processes the stored row decides, which the handler commits with its work.
+ * one runs if it fails; another body is refused at once. Between processes the stored row decides, which the handler
+ * commits with its work.
  */
 export function createIdempotency(box: SecretBox): Idempotency {
-  /** Resolves to undefined when the request failed. */
-  const inFlight = new Map<string, Promise<OperationResult | undefined>>();
+  const running = new Map<string, RunningOperation>();
 
   return async (route, context, key) => {
     const operation = await operationOf({ route, box, key, caller: context.caller, body: context.body });
     const { id, fingerprint } = operation;
     const deadline = Date.now() + FIRST_REPLY_TIMEOUT_MS;
-    for (let first = inFlight.get(id); first; first = inFlight.get(id)) {
-      const result = await withTimeout(Math.max(0, deadline - Date.now()), first, throwInProgress);
-      if (result) return toReplayedReply(route, requireSameFingerprint(operation, result).value);
+    for (let first = running.get(id); first; first = running.get(id)) {
+      const { result } = requireSameFingerprint(operation, first);
+      const known = await withTimeout(Math.max(0, deadline - Date.now()), result, throwInProgress);
+      if (known) return toReplayedReply(route, known.value);
     }
     context.operation = operation;
     const work = Promise.resolve(route.handle(context));
-    const finish = (result?: OperationResult) => {
-      inFlight.delete(id);
-      return result;
-    };
-    const settled = work.then(
-      (value) => finish({ fingerprint, value }),
-      () => finish(),
+    const result = work.then(
+      (value) => ({ value }),
+      () => undefined,
     );
-    inFlight.set(id, settled);
+    running.set(id, { fingerprint, result: result.finally(() => running.delete(id)) });
     return work;
   };
 }

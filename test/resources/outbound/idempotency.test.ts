@@ -80,6 +80,12 @@ t.test("idempotency across two web processes", async (t) => {
     const release = await lockMessages(t);
     const first = post(one, "hanging");
     await untilBlocked(observer, 1);
+    const different = await post(one, "hanging", { to: "5511988880000" });
+    t.match(
+      different,
+      { status: 422, body: { error: "idempotency_key_reused" } },
+      "another body is refused at once",
+    );
     const began = performance.now();
     const refused = await post(one, "hanging");
     const waited = performance.now() - began;
