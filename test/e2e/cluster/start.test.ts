@@ -1,9 +1,18 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { readEnvFile } from "../../../src/local/env-file.ts";
 import { freePort } from "../../../src/local/server-process.ts";
 import { startLocally } from "../../../src/local/start.ts";
+import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { createClient, findClient, listClients } from "../../../src/store/tenants/clients.ts";
 import { checkDocumentation } from "../../fixtures/docs/check-documentation.ts";
@@ -60,6 +69,18 @@ const readDemoSettings = (folder: string) =>
     Object.entries(readEnvFile(join(folder, "env"))).filter(([name]) => name.startsWith("DEMO_")),
   );
 
+const readScripts = (): Record<string, string> =>
+  JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")).scripts;
+
+/** A folder with the product's start script, whose build does nothing: other tests use what is built. */
+function makeScriptFolder(t: Test): string {
+  const cwd = makeTempFolder(t);
+  writeFileSync(join(cwd, "package.json"), JSON.stringify({ scripts: { start: readScripts().start } }));
+  writeFileSync(join(cwd, "esbuild.js"), "");
+  symlinkSync(join(packageRoot(), "dist"), join(cwd, "dist"));
+  return cwd;
+}
+
 t.test("npm start", async (t) => {
   const folder = makeTempFolder(t);
   // The remains of a first start that was interrupted while it created the database.
@@ -74,6 +95,16 @@ t.test("npm start", async (t) => {
     );
   const start = (env: Record<string, string>, inFolder = folder) =>
     startProcess(t, "start", { PORT, SANDBOX_PORT, ...env }, { args: ["--folder", inFolder] });
+  const startByNpm = (t: Test, env: Record<string, string>) =>
+    startProcess(
+      t,
+      "npm start",
+      { PORT, SANDBOX_PORT, ...env },
+      {
+        command: { program: ["npm", "start", "--"], cwd: makeScriptFolder(t) },
+        args: ["--folder", folder],
+      },
+    );
   /** For starts that are refused: takes less time than a process. */
   const startHere = (env: Record<string, string> = {}) => {
     const { PATH = "" } = process.env;
@@ -145,7 +176,8 @@ t.test("npm start", async (t) => {
       const before = readFileSync(join(folder, "env"), "utf8");
       const settings = readEnvFile(join(folder, "env"));
       const ENCRYPTION_KEYS = `k2:${Buffer.alloc(32).toString("base64")},${settings.ENCRYPTION_KEYS}`;
-      const starter = start({ ...settings, ENCRYPTION_KEYS }); // as in a terminal where the env file was loaded
+      // As in a terminal where the env file was loaded.
+      const starter = startByNpm(t, { ...settings, ENCRYPTION_KEYS });
       await untilUp(starter);
       t.same(readEnvFile(join(folder, "env")), { ...settings, ENCRYPTION_KEYS }, "at the same addresses");
       t.match(starter.stdout(), /the former settings are kept in .*env\.before/);
@@ -154,8 +186,9 @@ t.test("npm start", async (t) => {
       t.match(await findClient(openDatabase(t, folder), clientId), { name: "kept" });
       t.same(readDemoSettings(folder), demoSettings, "the same demo client, key and login");
       const pids = readPids(folder);
-      t.equal(await starter.stop("SIGINT"), 0);
+      t.equal(await starter.stop("SIGTERM"), 0, "npm passes the signal on");
       t.match(starter.stdout(), /Herald has stopped\.\n$/);
+      t.equal(readScripts().deno, `${readScripts().start} --deno`, "so it is with npm run deno");
       await untilAllEnded(pids);
       for (const command of ["client list", "doctor"]) {
         const { code, out, err } = await runHerald(t, folder, command);
