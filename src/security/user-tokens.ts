@@ -1,6 +1,7 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
 import {
   createRemoteJWKSet,
+  customFetch,
   decodeProtectedHeader,
   errors,
   type JWTPayload,
@@ -10,6 +11,7 @@ import {
 } from "jose";
 import type { Config } from "../runtime/config/config.ts";
 import { HOUR, SECOND } from "../runtime/durations.ts";
+import { findExceededLimit } from "../runtime/json/json-limits.ts";
 
 /** Lifetime of a login's token. */
 export const LOGIN_TTL_MS = 12 * HOUR;
@@ -110,6 +112,7 @@ function createProviderVerifier({ JWT_JWKS_URL, JWT_ISSUER, JWT_AUDIENCE }: Sett
   const keys = createRemoteJWKSet(new URL(JWT_JWKS_URL as string), {
     timeoutDuration: 5 * SECOND,
     cooldownDuration: 30 * SECOND,
+    [customFetch]: fetchKeys,
   });
   const rules = {
     algorithms: PROVIDER_ALGORITHMS,
@@ -121,6 +124,26 @@ function createProviderVerifier({ JWT_JWKS_URL, JWT_ISSUER, JWT_AUDIENCE }: Sett
     const claims = await claimsOf(jwtVerify(token, withUnavailableError(keys), rules));
     return claims && { source: "provider", claims };
   };
+}
+
+/** A provider publishes a few keys of a few kilobytes. */
+const MAX_KEYS_BYTES = 1024 * 1024;
+const KEYS_LIMITS = { maxDepth: 100, maxValues: 50_000 };
+
+/** Fetches the provider's keys; rejects an answer that would take long or much memory to parse. */
+async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
+  const response = await fetch(url, options);
+  if (response.status !== 200) return response;
+  const chunks: Uint8Array[] = [];
+  let bytesRead = 0;
+  for await (const chunk of response.body ?? []) {
+    bytesRead += chunk.byteLength;
+    if (bytesRead > MAX_KEYS_BYTES) throw new Error("the provider's keys are too large");
+    chunks.push(chunk);
+  }
+  const body = Buffer.concat(chunks);
+  if (findExceededLimit(body, KEYS_LIMITS)) throw new Error("the provider's keys are too large");
+  return new Response(body);
 }
 
 /** Distinguishes an unavailable provider from an invalid token. */

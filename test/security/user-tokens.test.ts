@@ -187,6 +187,18 @@ t.test("an unavailable provider throws TokenKeysUnavailable instead of rejecting
   await t.rejects(tokens.verify(token), TokenKeysUnavailable);
 });
 
+t.test("keys beyond the limits of an answer count as unavailable", async (t) => {
+  const nested = JSON.parse(`${"[".repeat(100)}${"]".repeat(100)}`);
+  const excesses = { bytes: "x".repeat(1_048_576), levels: nested, values: new Array(50_000).fill(0) };
+  for (const [what, excess] of Object.entries(excesses)) {
+    const provider = await startIdentityProvider(t);
+    const key = await provider.addKey("ES256");
+    provider.publishFields({ excess });
+    const tokens = createUserTokens({ ...provider.settings, JWT_SECRET: undefined });
+    await t.rejects(tokens.verify(await key.sign()), TokenKeysUnavailable, what);
+  }
+});
+
 t.test("fetched keys stay valid during an outage of the provider", async (t) => {
   const provider = await startIdentityProvider(t);
   const key = await provider.addKey("ES256");

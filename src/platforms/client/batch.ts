@@ -1,8 +1,7 @@
-import { tryParseJson } from "../../runtime/json/json.ts";
 import { type EncodedBody, formBody, formEntries } from "./body.ts";
 import type { PlatformCall } from "./call.ts";
 import type { Exchange } from "./exchange.ts";
-import { asList, asObject, numberOf, textOf } from "./json-values.ts";
+import { asList, asObject, numberOf, parseAnswer, textOf } from "./json-values.ts";
 
 /** Calls that the platform accepts in one request. */
 export const MAX_CALLS_PER_BATCH = 50;
@@ -19,7 +18,7 @@ export const batchBody = (calls: readonly PlatformCall[], version: string): Enco
 /** The answer to each call, in order; undefined when the answer is not that of a batch. */
 export function readBatchAnswer(exchange: Exchange, count: number): Exchange[] | undefined {
   if (exchange.outcome !== "answered" || exchange.status !== 200) return undefined;
-  const parts = tryParseJson(exchange.text);
+  const parts = parseAnswer(exchange.text);
   return Array.isArray(parts) && parts.length === count ? parts.map(toExchange) : undefined;
 }
 

@@ -52,6 +52,8 @@ export function createBufferedExchanges(maxSockets: number) {
 function toExchange({ status, headers, body, isSent, fault }: HttpExchange): Exchange {
   if (fault === undefined && status !== null)
     return { outcome: "answered", status, headers, text: body.toString("utf8") };
+  // An answer that is too large counts as one that is not JSON.
+  if (fault === "too_large" && status !== null) return { outcome: "answered", status, headers, text: "" };
   return toNoAnswer(fault, isSent);
 }
 

@@ -36,8 +36,8 @@ export type OpenExchange =
   | NoAnswer
   | NoSocket;
 
-/** Limits memory per response; platform responses are far smaller. */
-export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** Limits memory and parsing time per response; a page of 500 insights rows is far smaller. */
+export const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 /** These errors precede the connection, although a runtime may report the connection first. */
 export const NOT_SENT_CODES = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);

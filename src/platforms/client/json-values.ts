@@ -1,4 +1,6 @@
 import { SECOND } from "../../runtime/durations.ts";
+import { tryParseJson } from "../../runtime/json/json.ts";
+import { findExceededLimit, type JsonLimits } from "../../runtime/json/json-limits.ts";
 import type { Fields } from "./body.ts";
 
 /** Readers that never throw: platforms omit unset values and sometimes send a type they do not document. */
@@ -16,10 +18,20 @@ export const nonEmptyObject = (value: unknown): Record<string, unknown> | undefi
 export const isListOfObjects = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 0 && value.every(isObject);
 
-/** Parses a JSON object; returns an empty object for anything else. */
+/** 500 insights rows have at most some hundred thousand values; ids have 20 digits. */
+const ANSWER_LIMITS: JsonLimits = { maxDepth: 100, maxValues: 500_000, maxNumberChars: 40 };
+
+/** False for a text that would take long or much memory to parse. */
+const isParsable = (text: string): boolean =>
+  findExceededLimit(Buffer.from(text), ANSWER_LIMITS) === undefined;
+
+/** Parses the text of an answer; undefined when it is not JSON or exceeds the limits. */
+export const parseAnswer = (text: string): unknown => (isParsable(text) ? tryParseJson(text) : undefined);
+
+/** Parses a JSON object; returns an empty object for anything else and for one that exceeds the limits. */
 export function parseObject(text: string): Record<string, unknown> {
   try {
-    return asObject(JSON.parse(text));
+    return isParsable(text) ? asObject(JSON.parse(text)) : {};
   } catch {
     return {};
   }

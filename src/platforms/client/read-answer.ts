@@ -1,10 +1,9 @@
 import { MINUTE } from "../../runtime/durations.ts";
-import { tryParseJson } from "../../runtime/json/json.ts";
 import { type PlatformError, readPlatformError, withoutSecrets } from "../errors/platform-error.ts";
 import { judge, type RefusalVerdict, type TokenOwner } from "../errors/verdicts.ts";
 import type { Outcome, Refusal } from "./call.ts";
 import type { Exchange } from "./exchange.ts";
-import { isObject } from "./json-values.ts";
+import { isObject, parseAnswer } from "./json-values.ts";
 
 type AnsweredExchange = Extract<Exchange, { outcome: "answered" }>;
 
@@ -19,7 +18,7 @@ interface Context {
  * body.
  */
 export function readAnswer({ status, text }: AnsweredExchange, { owner, secrets }: Context): Outcome {
-  const body = tryParseJson(text);
+  const body = parseAnswer(text);
   const error = readPlatformError(body);
   if (error) return refusalByCode(withoutSecrets(error, secrets), status, owner);
   if (status < 200 || status >= 300) return body === undefined ? unreadable(status) : refusalByStatus(status);

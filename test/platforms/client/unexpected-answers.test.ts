@@ -80,6 +80,79 @@ t.test("a message without the platform's confirmation is not accepted", async (t
   t.match(reaction, { outcome: "accepted", platformMessageId: undefined });
 });
 
+/** A JSON object whose field exceeds one limit of an answer; `rest` is the text of its other fields. */
+const excessiveAnswers = (rest: string): Record<string, string> => ({
+  bytes: `{${rest},"x":"${"x".repeat(8 * 1_048_576)}"}`,
+  levels: `{${rest},"x":${"[".repeat(100)}${"]".repeat(100)}}`,
+  values: `{${rest},"x":[${"0,".repeat(500_000)}0]}`,
+  digits: `{${rest},"x":${"7".repeat(41)}}`,
+});
+
+t.test("an answer beyond the limits counts as one that is not JSON", async (t) => {
+  const { fake, platforms } = await startFakePlatform(t, jsonAnswer(""));
+  const { ads, chat, social } = platforms;
+  const upload = () =>
+    chat.media.upload(DEMO_CHAT_NUMBER, {
+      filename: "a",
+      type: "text/plain",
+      content: Readable.from([Buffer.alloc(1)]),
+      size: 1,
+    });
+  const rest = '"id":"1","messages":[{"id":"m"}],"data":[],"message_id":"m"';
+  for (const [what, body] of Object.entries(excessiveAnswers(rest))) {
+    fake.answer = jsonAnswer(body);
+    const unknown = { outcome: "unknown", statusCode: 200 };
+    t.same(await send(platforms), unknown, `chat send: ${what}`);
+    t.same(await social.messages.send(DEMO_PAGE_ACCESS, PAGE_MESSAGE), unknown, `page send: ${what}`);
+    await t.rejects(ads.accounts.subscribe(DEMO_AD_ACCESS), failedAs("unusable_answer"), `change: ${what}`);
+    await t.rejects(
+      ads.objects.create(DEMO_AD_ACCESS, "campaigns", { fields: { name: "x" } }),
+      failedAs("ambiguous"),
+      `create: ${what}`,
+    );
+    await t.rejects(upload(), { name: "PlatformFailure", retryable: true }, `upload: ${what}`);
+  }
+  for (const [what, body] of Object.entries(excessiveAnswers('"error":{"code":190}'))) {
+    fake.answer = jsonAnswer(body, 400);
+    t.same(await send(platforms), { outcome: "unknown", statusCode: 400 }, `error: ${what}`);
+  }
+});
+
+t.test("reads beyond the limits are unusable, whether single, listed or in a batch", async (t) => {
+  const { levels } = excessiveAnswers('"id":"1","account_id":"1","data":[]');
+  const { fake, platforms } = await startFakePlatform(t, jsonAnswer(levels as string));
+  const { ads, social } = platforms;
+  const reads: Promise<unknown>[] = [
+    ads.tokens.permissions("t"),
+    ads.insights.rows(DEMO_AD_ACCESS, {}),
+    social.pages.readLead(DEMO_PAGE_ACCESS, "1"),
+  ];
+  await Promise.all(reads.map((read) => t.rejects(read, failedAs("unusable_answer"))));
+  fake.answer = jsonAnswer(JSON.stringify([1, 2].map(() => ({ code: 200, headers: [], body: levels }))));
+  t.match(await ads.insights.readReports(DEMO_AD_ACCESS, ["1", "2"]), [
+    { verdict: "unusable_answer" },
+    { verdict: "unusable_answer" },
+  ]);
+});
+
+t.test("error data beyond the limits is ignored", async (t) => {
+  const { fake, platforms } = await startFakePlatform(t, jsonAnswer(""));
+  for (const [what, data] of Object.entries(excessiveAnswers('"details":"d"'))) {
+    if (what === "bytes") continue;
+    fake.answer = jsonAnswer(JSON.stringify({ error: { code: 100, message: "no", error_data: data } }), 400);
+    const refused = await send(platforms);
+    t.match(refused, { outcome: "refused", error: { code: 100 } }, what);
+    t.notHas(refused, { error: { details: "d" } }, what);
+  }
+});
+
+t.test("a page of 500 insights rows with many actions is read", async (t) => {
+  const actions = Array.from({ length: 200 }, (_, index) => ({ action_type: `type_${index}`, value: "1" }));
+  const data = Array.from({ length: 500 }, () => ({ spend: "1.00", id: "12345678901234567890", actions }));
+  const { platforms } = await startFakePlatform(t, jsonAnswer(JSON.stringify({ data })));
+  t.equal((await platforms.ads.insights.rows(DEMO_AD_ACCESS, {})).items.length, 500);
+});
+
 t.test("an unconfirmed create is ambiguous and is not retried", async (t) => {
   const { fake, platforms } = await startFakePlatform(t, jsonAnswer(""));
   for (const body of [...UNCONFIRMED_ANSWERS, "{}"]) {

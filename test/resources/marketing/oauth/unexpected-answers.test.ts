@@ -37,6 +37,7 @@ t.test("OAuth exchange with unexpected platform responses", async (t) => {
       ["adaccounts", { data: { 0: adAccountRow("11") } }],
       ["adaccounts", { data: [adAccountRow("11")], paging: { next: "https://ads.example/next" } }],
       ["adaccounts", "<html>"],
+      ["adaccounts", `{"data":[],"x":${"[".repeat(101)}${"]".repeat(101)}}`],
     ] as const;
     for (const [path, answer] of malformedAnswers) {
       platform.setAnswer(path, answer);
