@@ -20,4 +20,4 @@ const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 /** A spreadsheet would run such a cell as a formula, and action types and names come from the platform's users. */
 const withoutFormula = (text: string): string =>
-  /^[=+\-@]/.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  /^[=+\-@\t\r]/.test(text) && !NUMBER.test(text) ? `'${text}` : text;

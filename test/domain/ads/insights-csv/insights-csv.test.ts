@@ -120,6 +120,9 @@ t.test(
       ["-", "'-"],
       ["a=1", "a=1"],
       ["=a,b", `"'=a,b"`],
+      ["\t=1+1", "'\t=1+1"],
+      ["\t5", "'\t5"],
+      ["\r=1+1", `"'\r=1+1"`],
     ];
     for (const [value, cell] of CASES)
       t.same(await linesOf(pagesOf([{ name: value, ...DATES }]), { fields: ["name"] }), [
