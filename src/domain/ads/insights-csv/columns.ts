@@ -1,5 +1,5 @@
 import type { Fields } from "../../../platforms/client/body.ts";
-import { asList, asObject, lookUp, textOf } from "../../../platforms/client/json-values.ts";
+import { asObject, textOf } from "../../../platforms/client/json-values.ts";
 import { toCell } from "./cells.ts";
 import { isKnownListField } from "./list-fields.ts";
 
@@ -25,32 +25,57 @@ export interface Columns {
 const DATE_FIELDS = ["date_start", "date_stop"];
 const OTHER = "other_actions";
 
-/** Breakdowns, fields, dates; a list field has one column per action type found in the first rows. */
+/** Spreadsheets and this process are slow with more. */
+const MAX_COLUMNS = 2_000;
+
+/**
+ * Breakdowns, fields, dates; a list field has one column per action type found in the first rows. Everything beyond
+ * MAX_COLUMNS is left to the column of other actions.
+ */
 export function findColumns(
   firstRows: readonly Fields[],
   { breakdowns = [], fields }: InsightsSelection,
 ): Columns {
-  const groups = [...breakdowns, ...DATE_FIELDS];
-  const metrics = (fields ?? firstRows.flatMap(Object.keys)).filter((name) => !groups.includes(name));
+  const isOpen = fields === undefined;
+  const typesByField = findActionTypes(firstRows);
+  const groups = new Set([...breakdowns, ...DATE_FIELDS]);
+  const metrics = (fields ?? firstRows.flatMap(Object.keys)).filter((name) => !groups.has(name));
+  const names = [...new Set([...breakdowns, ...metrics, ...DATE_FIELDS])];
+  const isPlain = (name: string) => groups.has(name) || !(isKnownListField(name) || typesByField.has(name));
+  const plainNames = [...new Set([...DATE_FIELDS, ...names.filter(isPlain)])];
+  const withColumn = new Set(plainNames.slice(0, MAX_COLUMNS - 1));
   const header: string[] = [];
   const addColumn = (name: string) => header.push(toCell(name) as string) - 1;
   const [plain, lists] = [new Map<string, number>(), new Map<string, Map<string, number>>()];
-  for (const name of new Set([...breakdowns, ...metrics, ...DATE_FIELDS]))
-    if (groups.includes(name) || !isListField(firstRows, name)) plain.set(name, addColumn(name));
-    else
-      lists.set(
-        name,
-        new Map(findActionTypes(firstRows, name).map((type) => [type, addColumn(`${name}.${type}`)])),
-      );
-  const isOpen = fields === undefined;
+  let free = MAX_COLUMNS - 1 - withColumn.size; // the last column is that of other actions
+  for (const name of names) {
+    if (withColumn.has(name)) {
+      plain.set(name, addColumn(name));
+      continue;
+    }
+    const types = [...(typesByField.get(name) ?? [])].slice(0, free);
+    free -= types.length;
+    // Rows of unknown fields may have any number of lists; each row is checked against all that are kept here.
+    if (isOpen && types.length === 0) continue;
+    lists.set(name, new Map(types.map((type) => [type, addColumn(`${name}.${type}`)])));
+  }
   return { header, plain, lists, other: isOpen || lists.size > 0 ? addColumn(OTHER) : undefined, isOpen };
 }
 
-const isListField = (rows: readonly Fields[], name: string): boolean =>
-  isKnownListField(name) || rows.some((row) => Array.isArray(lookUp(row, name)));
+/** The action types of each field that is a list in any of the rows. */
+function findActionTypes(rows: readonly Fields[]): Map<string, Set<string>> {
+  const typesByField = new Map<string, Set<string>>();
+  for (const row of rows)
+    for (const [name, value] of Object.entries(row)) {
+      if (!Array.isArray(value)) continue;
+      const types = typesByField.get(name) ?? new Set();
+      typesByField.set(name, types);
+      for (const entry of value) addType(types, entry);
+    }
+  return typesByField;
+}
 
-function findActionTypes(rows: readonly Fields[], name: string): string[] {
-  const entries = rows.flatMap((row) => asList(lookUp(row, name)));
-  const types = entries.map((entry) => textOf(asObject(entry).action_type));
-  return [...new Set(types.filter((type) => type !== undefined))];
+function addType(types: Set<string>, entry: unknown): void {
+  const type = textOf(asObject(entry).action_type);
+  if (type !== undefined) types.add(type);
 }

@@ -82,6 +82,32 @@ t.test("only the first 500 rows decide the columns, whatever the size of the pag
   }
 });
 
+const MAX_COLUMNS = 2_000;
+const namesOf = (count: number, prefix: string) =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+
+t.test("a file has at most 2,000 columns, and other_actions has the rest", async (t) => {
+  const actions = namesOf(MAX_COLUMNS, "t").map((type, index) => action(type, String(index)));
+  const rows = [{ actions, spend: "5", ...DATES }];
+  const [header, line] = (await linesOf(pagesOf(rows), { fields: ["actions", "spend"] })) as [string, string];
+  const columns = header.split(",");
+  t.equal(columns.length, MAX_COLUMNS);
+  t.same(columns.slice(-5), ["actions.t1995", "spend", "date_start", "date_stop", "other_actions"]);
+  const rest = line.slice(line.indexOf(DATE_CELLS) + DATE_CELLS.length + 2, -1).replaceAll('""', '"');
+  t.same(JSON.parse(rest), { actions: actions.slice(1_996) });
+});
+
+t.test("plain fields beyond 2,000 columns are in other_actions too, known or not", async (t) => {
+  const names = namesOf(MAX_COLUMNS, "f");
+  const row = { ...Object.fromEntries(names.map((name) => [name, "1"])), ...DATES };
+  for (const selection of [{ fields: names }, {}]) {
+    const [header, line] = (await linesOf(pagesOf([row]), selection)) as [string, string];
+    t.equal(header.split(",").length, MAX_COLUMNS);
+    t.ok(header.endsWith(",f1996,date_start,date_stop,other_actions"));
+    t.ok(line.endsWith(`,1,${DATE_CELLS},"{""f1997"":[""1""],""f1998"":[""1""],""f1999"":[""1""]}"`));
+  }
+});
+
 t.test("a list field is known by its name when no row has it", async (t) => {
   const fields = ["actions", "video_p25_watched_actions", "purchase_roas", "cost_per_action_type", "clicks"];
   t.same(await linesOf(pagesOf([DATES]), { fields }), [
