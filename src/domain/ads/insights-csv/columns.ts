@@ -1,7 +1,7 @@
 import type { Fields } from "../../../platforms/client/body.ts";
 import { asObject, textOf } from "../../../platforms/client/json-values.ts";
 import { toCell } from "./cells.ts";
-import { isKnownListField } from "./list-fields.ts";
+import { isAttributionWindow, isKnownListField, windowColumn } from "./list-fields.ts";
 
 /** The names that an insights query asks for. */
 export interface InsightsSelection {
@@ -14,7 +14,7 @@ export interface Columns {
   header: readonly string[];
   /** Columns by field. */
   plain: ReadonlyMap<string, number>;
-  /** Columns by list field and action type. */
+  /** Columns by list field and action type, or action type and attribution window. */
   lists: ReadonlyMap<string, ReadonlyMap<string, number>>;
   /** The column of everything that fits no other; undefined when the query has no list field. */
   other: number | undefined;
@@ -29,8 +29,8 @@ const OTHER = "other_actions";
 const MAX_COLUMNS = 2_000;
 
 /**
- * Breakdowns, fields, dates; a list field has one column per action type found in the first rows. Everything beyond
- * MAX_COLUMNS is left to the column of other actions.
+ * Breakdowns, fields, dates; a list field has one column per action type, and per window of it, found in the first
+ * rows. Everything beyond MAX_COLUMNS is left to the column of other actions.
  */
 export function findColumns(
   firstRows: readonly Fields[],
@@ -62,7 +62,7 @@ export function findColumns(
   return { header, plain, lists, other: isOpen || lists.size > 0 ? addColumn(OTHER) : undefined, isOpen };
 }
 
-/** The action types of each field that is a list in any of the rows. */
+/** The action types of each field that is a list in any of the rows, and their attribution windows. */
 function findActionTypes(rows: readonly Fields[]): Map<string, Set<string>> {
   const typesByField = new Map<string, Set<string>>();
   for (const row of rows)
@@ -70,12 +70,14 @@ function findActionTypes(rows: readonly Fields[]): Map<string, Set<string>> {
       if (!Array.isArray(value)) continue;
       const types = typesByField.get(name) ?? new Set();
       typesByField.set(name, types);
-      for (const entry of value) addType(types, entry);
+      for (const entry of value) addTypes(types, asObject(entry));
     }
   return typesByField;
 }
 
-function addType(types: Set<string>, entry: unknown): void {
-  const type = textOf(asObject(entry).action_type);
-  if (type !== undefined) types.add(type);
+function addTypes(types: Set<string>, entry: Fields): void {
+  const type = textOf(entry.action_type);
+  if (type === undefined) return;
+  types.add(type);
+  for (const name of Object.keys(entry)) if (isAttributionWindow(name)) types.add(windowColumn(type, name));
 }

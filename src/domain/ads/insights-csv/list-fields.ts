@@ -17,3 +17,11 @@ const LIST_FIELDS: ReadonlySet<string> = new Set([
 /** True for fields whose value is a list of `{ action_type, value }`. */
 export const isKnownListField = (name: string): boolean =>
   LIST_FIELDS.has(name) || LIST_FIELD_ENDINGS.some((ending) => name.endsWith(ending));
+
+const ATTRIBUTION_WINDOW = /^(?:\d+d_[a-z_]+|skan_[a-z_]+|dda|default|inline)$/;
+
+/** True for the keys of an entry that hold its value for one attribution window, such as `7d_click`. */
+export const isAttributionWindow = (name: string): boolean => ATTRIBUTION_WINDOW.test(name);
+
+/** The column of an attribution window within those of its list field. */
+export const windowColumn = (type: string, window: string): string => `${type}.${window}`;

@@ -66,6 +66,30 @@ t.test("entries that fit no column are kept whole in other_actions", async (t) =
   ]);
 });
 
+t.test("an attribution window of an action type has a column of its own", async (t) => {
+  const rows = [
+    { actions: [action("view", "3", { "7d_click": "2", "1d_view": "1" })], ...DATES },
+    { actions: [action("view", "4"), action("click", "5", { "7d_click": "5" })], ...DATES },
+  ];
+  t.same(await linesOf(pagesOf(rows), { fields: ["actions"] }), [
+    "actions.view,actions.view.7d_click,actions.view.1d_view,actions.click,actions.click.7d_click,date_start,date_stop,other_actions",
+    `3,2,1,,,${DATE_CELLS},`,
+    `4,,,5,5,${DATE_CELLS},`,
+  ]);
+});
+
+t.test("a window without a column is in other_actions, its type keeps the value", async (t) => {
+  const first = Array.from({ length: 500 }, () => ({ actions: [action("view", "1")], ...DATES }));
+  const later = [
+    { actions: [action("view", "2", { "28d_click": "1" })], ...DATES },
+    { actions: [action("view", "2"), action("view", "3", { "28d_click": "1" })], ...DATES },
+  ];
+  t.same((await linesOf(pagesOf(first, later), { fields: ["actions"] })).slice(501), [
+    `2,${DATE_CELLS},"{""actions"":[{""action_type"":""view"",""28d_click"":""1""}]}"`,
+    `2,${DATE_CELLS},"{""actions"":[{""action_type"":""view"",""value"":""3"",""28d_click"":""1""}]}"`,
+  ]);
+});
+
 t.test("only the first 500 rows decide the columns, whatever the size of the pages", async (t) => {
   const rows: Fields[] = Array.from({ length: 502 }, () => ({ ...DATES }));
   rows[499] = { actions: [action("last", "1")], ...DATES };
