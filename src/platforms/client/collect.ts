@@ -1,5 +1,5 @@
 import type { Fields } from "./body.ts";
-import { nextCursor, type PlatformListPage } from "./list-pages.ts";
+import { COLLECTED_LIST, createCursorFollower, type PlatformListPage } from "./list-pages.ts";
 
 /**
  * A position in a list: after one of the platform's cursors, plus a number of items. The platform has cursors
@@ -46,7 +46,7 @@ export async function collect(
   { from, limit, maxPages = Number.POSITIVE_INFINITY, matches }: CollectOptions,
 ): Promise<Collection> {
   const [found, read]: [Fields[], Fields[]] = [[], []];
-  const seen = new Set<string>();
+  const nextCursor = createCursorFollower(COLLECTED_LIST);
   let { after, skip } = from;
   let next = from;
   for (let pages = 1; ; pages++) {
@@ -60,7 +60,7 @@ export async function collect(
     }
     if (!page.hasMore) return { found, read, next: undefined };
     skip = Math.max(0, skip - page.items.length);
-    after = nextCursor(page, seen);
+    after = nextCursor(page);
     // Without a filter, the platform's `hasMore` is sufficient.
     const isComplete = !matches && found.length === limit;
     if (isComplete || pages === maxPages) return { found, read, next: { after, skip } };

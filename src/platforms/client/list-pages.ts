@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { SECOND } from "../../runtime/durations.ts";
 import { unusableAnswer } from "../errors/failure.ts";
 import type { Fields } from "./body.ts";
@@ -49,24 +50,46 @@ function toListPage(body: unknown): PlatformListPage {
 const cursorIn = (next: string | undefined): string | undefined =>
   (next !== undefined && URL.canParse(next) && new URL(next).searchParams.get("after")) || undefined;
 
-/** Returns the cursor of the next page; throws when it is missing or was `seen` before, because the list would not end. */
-export function nextCursor({ after }: PlatformListPage, seen: Set<string>): string {
-  if (after === null || seen.has(after)) throw endlessList();
-  seen.add(after);
-  return after;
+interface ListBounds {
+  maxPages: number;
+  /** For all pages together. */
+  timeoutMs: number;
 }
 
-const endlessList = () => unusableAnswer("The platform's list does not end");
+/** For a list whose pages are handed on one by one. */
+const STREAMED_LIST: ListBounds = { maxPages: 100_000, timeoutMs: Number.POSITIVE_INFINITY };
+
+/** For a list that is held in memory, while an API request may be waiting. */
+export const COLLECTED_LIST: ListBounds = { maxPages: 1_000, timeoutMs: 60 * SECOND };
+
+/** Returns the cursor of the page after this one; throws when the list may not end. */
+type FollowCursor = (page: PlatformListPage) => string;
+
+/** Follows one list: a missing or repeated cursor, or one beyond the bounds, is an error. */
+export function createCursorFollower({ maxPages, timeoutMs }: ListBounds): FollowCursor {
+  const endsAt = Date.now() + timeoutMs;
+  const seen = new Set<string>();
+  return ({ after }) => {
+    // Hashed, because a cursor may have any length.
+    const hash = after === null ? "" : createHash("sha256").update(after).digest("base64");
+    if (after === null || seen.has(hash) || seen.size + 1 >= maxPages)
+      throw unusableAnswer("The platform's list does not end");
+    if (Date.now() > endsAt) throw unusableAnswer("Reading the platform's list took too long");
+    seen.add(hash);
+    return after;
+  };
+}
 
 /** Reads a page when it is asked for, until there is no next one; a page may be short or empty and still have one. */
 export async function* eachListPage(
   read: (after: string | undefined) => Promise<PlatformListPage>,
+  bounds = STREAMED_LIST,
 ): AsyncGenerator<PlatformListPage, void, undefined> {
-  const seen = new Set<string>();
+  const nextCursor = createCursorFollower(bounds);
   let page = await read(undefined);
   yield page;
   while (page.hasMore) {
-    page = await read(nextCursor(page, seen));
+    page = await read(nextCursor(page));
     yield page;
   }
 }
@@ -78,24 +101,14 @@ export async function* eachPageOfItems(
   for await (const { items } of eachListPage(read)) yield items;
 }
 
-const MAX_PAGES = 1_000;
-/** Limits the time for all pages together, because an API request may be waiting. */
-const READ_ALL_TIMEOUT_MS = 60 * SECOND;
-
 export async function readAllListPages(
   client: PlatformClient,
   call: ListCall,
   limit = 100,
 ): Promise<Fields[]> {
   const items: Fields[] = [];
-  const endsAt = Date.now() + READ_ALL_TIMEOUT_MS;
-  let pages = 0;
-  for await (const page of eachListPage((after) => readListPage(client, call, { limit, after }))) {
+  const read = (after: string | undefined) => readListPage(client, call, { limit, after });
+  for await (const page of eachListPage(read, COLLECTED_LIST))
     for (const item of page.items) items.push(item);
-    pages += 1;
-    if (!page.hasMore) break;
-    if (Date.now() > endsAt) throw unusableAnswer("Reading the platform's list took too long");
-    if (pages > MAX_PAGES) throw endlessList();
-  }
   return items;
 }

@@ -46,10 +46,29 @@ t.test("a missing or repeated cursor ends the reading with an error", async (t) 
   const broken = {
     missing: () => createList({ "": pageOf("a", null) }),
     repeated: () => createList({ "": pageOf("a", "1"), 1: pageOf("b", "1") }),
+    circular: () => createList({ "": pageOf("a", "1"), 1: pageOf("b", "2"), 2: pageOf("c", "1") }),
   };
   for (const [name, makeList] of Object.entries(broken)) {
     await t.rejects(readAll(makeList()), endless, name);
     const options = { from: { after: undefined, skip: 0 }, limit: 10 };
     await t.rejects(collect(makeList().read, options), endless, `${name}, in a collection`);
   }
+});
+
+t.test("a list with a new cursor on every page ends with an error too", async (t) => {
+  const endless = failedAs("unusable_answer", { message: /does not end|took too long/ }); // too long on a slow machine
+  const state = { pages: 0 };
+  const read = async () => {
+    if (state.pages++ > 100_000) throw new Error("the list is read without end");
+    return pageOf("a", String(state.pages));
+  };
+  const readEachPage = async () => {
+    for await (const _ of eachListPage(read));
+  };
+  await t.rejects(readEachPage(), endless);
+  t.equal(state.pages, 100_000);
+  state.pages = 0;
+  const options = { from: { after: undefined, skip: 0 }, limit: Number.POSITIVE_INFINITY };
+  await t.rejects(collect(read, options), endless, "a collection");
+  t.ok(state.pages <= 1_000, `${state.pages} pages were collected`);
 });
