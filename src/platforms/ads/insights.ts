@@ -3,7 +3,7 @@ import { type Fields, formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { numberOf, omitNullish, textOf } from "../client/json-values.ts";
 import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts";
-import { PlatformFailure } from "../errors/failure.ts";
+import { isInvalid, PlatformFailure } from "../errors/failure.ts";
 import { type AdAccess, accountSender } from "./access.ts";
 import type { Ownership } from "./ownership.ts";
 
@@ -52,12 +52,18 @@ export interface Insights {
   reportRows(access: AdAccess, runId: string, page?: ListPageRequest): Promise<PlatformListPage>;
 }
 
+/** Report runs have it, and ad objects do not. */
+const RUN_OWN_FIELD = "async_status";
+
+/** Campaigns, ad sets and ads have it; report runs and creatives do not. */
+const OBJECT_OWN_FIELD = "effective_status";
+
 const RUN_FIELDS = "id,account_id,async_status,async_percent_completion,error_code,error_message";
 
 export function createInsights(client: PlatformClient, ownership: Ownership): Insights {
   const senderFor = (access: AdAccess) => accountSender(client, access, "ads_insights");
   const edgeOf = async (access: AdAccess, { objectId }: InsightsQuery) => {
-    if (objectId !== undefined) await ownership.check(access, objectId);
+    if (objectId !== undefined) await ownership.check(access, objectId, OBJECT_OWN_FIELD);
     return `/${objectId ?? access.account}/insights`;
   };
   return {
@@ -67,11 +73,15 @@ export function createInsights(client: PlatformClient, ownership: Ownership): In
     async startReport(access, query) {
       const path = await edgeOf(access, query);
       const { report_run_id } = await senderFor(access).create(path, formBody(toParams(query)));
-      return ownership.remember(access, report_run_id);
+      return ownership.remember(access, report_run_id, RUN_OWN_FIELD);
     },
     async readReport(access, runId) {
-      const run = await senderFor(access).get(`/${runId}`, { fields: RUN_FIELDS });
-      ownership.confirm(access, runId, { accountId: run.account_id });
+      const read = senderFor(access).get(`/${runId}`, { fields: RUN_FIELDS });
+      const run = await read.catch(async (error) => {
+        if (isInvalid(error)) await ownership.check(access, runId, RUN_OWN_FIELD); // "missing" for another kind of object
+        throw error;
+      });
+      ownership.confirm(access, runId, { accountId: run.account_id, ownField: RUN_OWN_FIELD });
       return toReportRun(runId, run);
     },
     async readReports(access, runIds) {
@@ -82,7 +92,7 @@ export function createInsights(client: PlatformClient, ownership: Ownership): In
       );
     },
     async reportRows(access, runId, page = {}) {
-      await ownership.check(access, runId);
+      await ownership.check(access, runId, RUN_OWN_FIELD);
       return senderFor(access).page(`/${runId}/insights`, {}, page);
     },
   };

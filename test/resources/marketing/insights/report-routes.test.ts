@@ -201,6 +201,21 @@ t.test("reports that the platform completes", async (t) => {
     }
   });
 
+  t.test("an ad object is no report run, and a report run is no ad object", async (t) => {
+    const notFound = { status: 404, body: { error: "platform_object_not_found" } };
+    const account = `ad_account_id=${advertiser.adAccountId}`;
+    const { body: campaign } = await advertiser.create("campaigns", { name: "no run" });
+    t.match(await advertiser.read(`/insights?object_id=${campaign.id}`), { status: 200 });
+    for (const read of [readResults, readStatus])
+      t.match(await read(advertiser, campaign.id, `?${account}`), notFound);
+    const id = await startReport(advertiser, WEEK);
+    await untilEnded(context, id);
+    t.match(await advertiser.read(`/insights?object_id=${id}`), notFound);
+    const report = { ad_account_id: advertiser.adAccountId, object_id: id, date_preset: "last_7d" };
+    t.match(await advertiser.call("POST", "/insights/reports", report), notFound);
+    t.match(await readResults(advertiser, id), { status: 200, body: { data: { length: 7 } } });
+  });
+
   t.test("an unknown or expired run is the platform's error", async (t) => {
     const account = `?ad_account_id=${advertiser.adAccountId}`;
     for (const read of [readStatus, readResults]) {
