@@ -44,6 +44,7 @@ export function openExchange(
 ): OpenExchange {
   const requestId = givenRequestId(request) ?? newId("req");
   const headers = commonHeaders(requestId, isHttps);
+  let signal: AbortSignal | undefined;
   const exchange: OpenExchange = {
     requestId,
     clientId: undefined,
@@ -52,7 +53,10 @@ export function openExchange(
     headers,
     address: callerAddress(request, trustedProxies),
     header: (name) => joinHeader(request.headers[name.toLowerCase()]),
-    callerGone: () => disconnectSignal(response),
+    callerGone() {
+      signal ??= disconnectSignal(response);
+      return signal;
+    },
     setHeader(name, value) {
       headers[name] = value;
     },
@@ -63,7 +67,7 @@ export function openExchange(
   return exchange;
 }
 
-/** Made only for the few handlers that ask: most requests are over before anything could be cancelled. */
+/** Made only when it is asked for: most requests are over before anything could be cancelled. */
 function disconnectSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (response.closed) controller.abort();

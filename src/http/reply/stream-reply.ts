@@ -14,6 +14,9 @@ export interface OutgoingReply {
 /** Why a streamed response was cut off: the caller disconnected or the source failed. */
 export type StreamFailure = "caller_gone" | "source_broken";
 
+/** `pipeline` adds seven to ours: with Node's limit of ten, each stream would print a warning. */
+const MAX_CLOSE_LISTENERS = 20;
+
 /**
  * Streams a file with backpressure. On failure the connection is cut, because a normal end would look
  * complete. The source's error is dropped: it may quote the request.
@@ -36,6 +39,7 @@ export async function streamFile(
     response.end();
     return undefined;
   }
+  response.setMaxListeners(MAX_CLOSE_LISTENERS);
   return pipeline(body, response).then(
     () => undefined,
     () => failure,

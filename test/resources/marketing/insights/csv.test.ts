@@ -15,6 +15,10 @@ const MAX_EXPORT_MS = 15_000;
 const LINES = /^(?:[^\r\n]*\r\n)+$/;
 
 t.test("insights as CSV", async (t) => {
+  const warnings: Error[] = [];
+  const keepWarning = (warning: Error) => void warnings.push(warning);
+  process.on("warning", keepWarning);
+  t.teardown(() => process.off("warning", keepWarning));
   const context = await startAdsContext(t);
   const advertiser = await makeActiveAdvertiser(context);
   const key = await advertiser.createKey("marketing:read");
@@ -156,5 +160,9 @@ t.test("insights as CSV", async (t) => {
     t.match(await readCsv(`/reports/${id}/results?${account}`), { status: 404 });
     const { headers } = await advertiser.createKey("messages:send");
     t.match(await readCsv(`?${account}`, headers), { status: 403, body: { error: "insufficient_scope" } });
+  });
+
+  t.test("a streamed response causes no warning of the runtime", async (t) => {
+    t.same(warnings, []);
   });
 });
