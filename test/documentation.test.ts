@@ -8,6 +8,7 @@ import { generatedFiles, generateParts } from "../src/composition/docs/update-do
 import { registerDescribedWeb } from "../src/composition/web/describe-web.ts";
 import { packageRoot } from "../src/runtime/package-root.ts";
 import { codeBlocks } from "./fixtures/docs/code-blocks.ts";
+import { headingAnchors } from "./fixtures/docs/heading-anchors.ts";
 
 const root = packageRoot();
 const read = (file: string) => readFileSync(join(root, file), "utf8");
@@ -35,23 +36,13 @@ t.test("the echo bot's package.json has the versions that the tests use", async 
   t.equal(`npm:typescript@${typescript}`, ours["typescript-5"]);
 });
 
-/** The anchor that a heading gets on common Git hosts. */
-const toAnchor = (heading: string) =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\w\s-]/g, "")
-    .trim()
-    .replaceAll(" ", "-");
-
 t.test("every relative link leads to a file and to a heading in it", async (t) => {
   for (const page of PAGES)
     for (const [, target = ""] of read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
       const [path = "", anchor] = target.split("#");
       const file = path === "" ? page : join(dirname(page), path);
       t.ok(existsSync(join(root, file)), `${page}: ${target}`);
-      if (anchor === undefined) continue;
-      const headings = [...read(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => toAnchor(heading));
-      t.ok(headings.includes(anchor), `${page}: ${target}`);
+      if (anchor !== undefined) t.ok(headingAnchors(read(file)).includes(anchor), `${page}: ${target}`);
     }
 });
 

@@ -63,6 +63,56 @@ const ERROR_HEADERS: { readonly [C in ErrorCode]?: Readonly<Record<string, strin
   temporarily_unavailable: { "Retry-After": "5" },
 };
 
+/** The section of docs/guides that helps with an error, by code: the guide's name and its heading. */
+const ERROR_GUIDES: { readonly [C in ErrorCode]?: string } = {
+  validation_failed: "paging-idempotency-limits#requests",
+  unknown_dispatch_key: "receiving#switches",
+  terms_version_not_current: "ad-accounts#accept-the-terms",
+  missing_permission: "ad-accounts#connect",
+  invalid_image: "advertising#upload-an-image-or-a-video",
+  unsupported_message_type: "sending#types",
+  invalid_recipient: "sending#fields",
+  platform_invalid_request: "errors#refusals-of-a-platform",
+  ambiguous_credentials: "credentials#one-credential-per-request",
+  unauthorized: "credentials#one-credential-per-request",
+  insufficient_scope: "credentials#scopes",
+  terms_not_accepted: "ad-accounts#accept-the-terms",
+  console_only: "credentials#users-and-roles",
+  role_insufficient: "credentials#users-and-roles",
+  platform_permission_denied: "errors#refusals-of-a-platform",
+  platform_policy_blocked: "errors#refusals-of-a-platform",
+  not_found: "errors#objects-that-do-not-exist",
+  platform_object_not_found: "errors#objects-that-do-not-exist",
+  method_not_allowed: "errors#codes",
+  request_timeout: "paging-idempotency-limits#requests",
+  idempotency_in_progress: "paging-idempotency-limits#idempotency",
+  ad_account_not_active: "ad-accounts#choose-accounts",
+  ad_account_revoked: "ad-accounts#connect",
+  invalid_state_transition: "errors#conflicts-with-a-state",
+  channel_disconnected: "channels#statuses",
+  channel_taken: "channels#connect-a-channel",
+  session_not_revocable: "embedded-signup#when-a-signup-fails",
+  webhook_not_configured: "receiving#set-the-address",
+  session_gone: "embedded-signup#when-a-signup-fails",
+  payload_too_large: "paging-idempotency-limits#requests",
+  image_too_large: "advertising#upload-an-image-or-a-video",
+  unsupported_media_type: "paging-idempotency-limits#requests",
+  expectation_failed: "errors#codes",
+  idempotency_key_reused: "paging-idempotency-limits#idempotency",
+  rate_limited: "paging-idempotency-limits#rate-limits",
+  platform_rate_limited: "errors#which-requests-to-repeat",
+  internal_error: "errors#which-requests-to-repeat",
+  platform_unavailable: "errors#which-requests-to-repeat",
+  overloaded: "errors#which-requests-to-repeat",
+  temporarily_unavailable: "errors#which-requests-to-repeat",
+  platform_timeout: "errors#which-requests-to-repeat",
+  outcome_unknown: "errors#which-requests-to-repeat",
+};
+
+/** The path of the guide section for an error code, as this service serves it. */
+export const documentationOf = (code: ErrorCode): string | undefined =>
+  ERROR_GUIDES[code] && `/docs/guides/${ERROR_GUIDES[code]}`;
+
 export interface ErrorDetail {
   path: string;
   message: string;

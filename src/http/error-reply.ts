@@ -15,6 +15,7 @@ import { ClientsBeingDeleted } from "../store/tenants/client-locks.ts";
 import {
   ApiError,
   databaseUnusable,
+  documentationOf,
   ERROR_CODES,
   outcomeUnknown,
   overloaded,
@@ -83,6 +84,12 @@ export const errorBody = Type.Object(
       ),
     ),
     ...EXTRA_FIELDS,
+    documentation: Type.Optional(
+      Type.String({
+        description: "Path of the guide section that helps with this code; the guide is Markdown",
+        examples: ["/docs/guides/paging-idempotency-limits#requests"],
+      }),
+    ),
     request_id: Type.String({
       description: "Id of the request in Herald's log; the same as `X-Request-Id`",
       examples: ["req_01jc8m4t7v2x5k9w3r6y1b0nqd"],
@@ -122,13 +129,17 @@ const shareUsed = (cause: unknown): ApiError =>
     cause,
   });
 
-export const toErrorBody = (error: ApiError, requestId: string) => ({
-  error: error.code,
-  message: error.message,
-  ...(error.details ? { details: error.details } : {}),
-  ...error.extra,
-  request_id: requestId,
-});
+export function toErrorBody(error: ApiError, requestId: string) {
+  const documentation = documentationOf(error.code);
+  return {
+    error: error.code,
+    message: error.message,
+    ...(error.details ? { details: error.details } : {}),
+    ...error.extra,
+    ...(documentation ? { documentation } : {}),
+    request_id: requestId,
+  };
+}
 
 export const JSON_TYPE = "application/json; charset=utf-8";
 

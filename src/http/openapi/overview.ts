@@ -34,12 +34,13 @@ Every response with a status of 400 or above has the same body:
   "error": "validation_failed",
   "message": "limit must be at most 100",
   "details": [{ "path": "/limit", "message": "limit must be at most 100" }],
+  "documentation": "/docs/guides/paging-idempotency-limits#requests",
   "request_id": "req_01jc8m4t7v2x5k9w3r6y1b0nqd"
 }
 \`\`\`
 
 \`error\` is a stable code to program against. \`message\` is for people and may change. \`details\` names each problem by a
-JSON pointer. Some codes add fields, such as \`required_scope\`. Accept codes and fields that you do not know.
+JSON pointer. \`documentation\` is the path of the guide section that helps. Some codes add fields, such as \`required_scope\`. Accept codes and fields that you do not know.
 
 ## Idempotency
 

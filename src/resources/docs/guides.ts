@@ -4,7 +4,7 @@ import { packageRoot } from "../../runtime/package-root.ts";
 
 /** A page of the documentation for integrators. */
 export interface Guide {
-  /** Served at the path that it has in the repository, so that the links between guides work. */
+  /** Its path in the repository. It is served there, so that the links between guides work, and without `.md`. */
   path: string;
   title: string;
   /** Its first sentence. */

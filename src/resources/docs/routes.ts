@@ -79,7 +79,7 @@ export function docsRoutes({ describe, publicUrl }: DocsParts): Route[] {
       summary: "Describe the service for language models",
       text: llmsText({ publicUrl, guides }),
     }),
-    ...guides.map(guideRoute),
+    ...guides.flatMap(guideRoutes),
     ...ASSETS.map(assetRoute),
   ];
 }
@@ -106,8 +106,15 @@ const textRoute = ({ path, mediaType, summary, text }: TextFile): Route => {
   });
 };
 
-const guideRoute = ({ path, title, text }: Guide): Route =>
-  textRoute({ path, mediaType: "text/markdown; charset=utf-8", summary: `Get the guide: ${title}`, text });
+const guideRoutes = ({ path, title, text }: Guide): Route[] =>
+  [path, path.replace(/\.md$/, "")].map((served) =>
+    textRoute({
+      path: served,
+      mediaType: "text/markdown; charset=utf-8",
+      summary: `Get the guide: ${title}`,
+      text,
+    }),
+  );
 
 const assetRoute = ({ name, mediaType, read, version }: Asset): Route =>
   route({

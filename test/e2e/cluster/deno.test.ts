@@ -66,6 +66,7 @@ t.test("the sources run under Deno without a build, with only the permissions th
     body: { error: "invalid_image" },
   });
   t.equal((await web.call("GET", "/api/docs")).status, 200);
+  t.match((await web.call("GET", "/docs/guides/errors")).text, /^# Errors\n/);
   t.equal((await web.call("GET", "/api/openapi.json")).body.openapi, "3.1.0");
 
   await t.test("a send whose connection breaks is sent once", async (t) => {

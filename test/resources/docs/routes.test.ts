@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { documentationOf, ERROR_CODES } from "../../../src/http/api-error.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
+import { headingAnchors } from "../../fixtures/docs/heading-anchors.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 
 /** URLs in a text that leave the service: with a scheme, or starting with two slashes. */
@@ -99,6 +101,23 @@ t.test("API documentation", async (t) => {
     t.equal(reply.text, readFileSync(join(packageRoot(), "docs/guides/receiving.md"), "utf8"));
     t.equal((await api.call("GET", "/docs/guides/../../package.json")).status, 404);
     t.equal((await api.call("GET", "/docs/guides/%2e%2e%2f%2e%2e%2fpackage.json")).status, 404);
+  });
+
+  t.test("an error names a guide section that exists", async (t) => {
+    const reply = await api.call("GET", "/docs/guides/unknown");
+    t.match(reply.body, {
+      error: "not_found",
+      documentation: "/docs/guides/errors#objects-that-do-not-exist",
+    });
+    const undocumented = ERROR_CODES.filter((code) => documentationOf(code) === undefined);
+    t.same(undocumented, ["invalid_verify_token"], "only platforms get this code");
+    for (const code of ERROR_CODES) {
+      const [path = "", anchor = ""] = documentationOf(code)?.split("#") ?? [];
+      if (path === "") continue;
+      const guide = await api.call("GET", path);
+      t.equal(guide.headers.get("content-type"), "text/markdown; charset=utf-8", path);
+      t.ok(headingAnchors(guide.text).includes(anchor), `${code}: ${path}#${anchor}`);
+    }
   });
 
   t.test("HEAD has the same content-length as GET", async (t) => {

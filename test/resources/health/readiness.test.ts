@@ -74,6 +74,7 @@ t.test("the process is not ready without Postgres and sends Retry-After", async 
   t.same(rest, {
     ...READY,
     error: "temporarily_unavailable",
+    documentation: "/docs/guides/errors#which-requests-to-repeat",
     status: "unavailable",
     postgres: "unavailable",
   });
