@@ -22,13 +22,17 @@ interface CandidateAddress {
   rules: AddressRules;
 }
 
+const INCOMPLETE_MESSAGE = "webhook_url must be a complete https address, such as https://example.com/herald";
+
+const HOST_MESSAGE =
+  "webhook_url must have a valid host and port; give an international host name in its punycode form, such as xn--caf-dma.example.com";
+
+/** The URL parser also accepts `https:host`, `https:\\host` and similar texts. */
+const isComplete = (text: string) => /^https?:\/\/[^/\\]/i.test(text);
+
 /** Reasons to refuse an address; the first match is reported. */
 const REFUSALS: readonly { matches(candidate: CandidateAddress): boolean; message: string }[] = [
-  {
-    // The URL parser also accepts `https:host`, `https:\\host` and similar texts.
-    matches: ({ text }) => !/^https?:\/\/[^/\\]/i.test(text),
-    message: "webhook_url must be a complete https address, such as https://example.com/herald",
-  },
+  { matches: ({ text }) => !isComplete(text), message: INCOMPLETE_MESSAGE },
   {
     matches: ({ text }) => /^[^/]*\/\/[^/\\]*@/.test(text),
     message: "webhook_url must not contain a user name or password",
@@ -36,7 +40,7 @@ const REFUSALS: readonly { matches(candidate: CandidateAddress): boolean; messag
   { matches: ({ text }) => /[?#]/.test(text), message: "webhook_url must not contain a query or a fragment" },
   {
     matches: ({ url }) => !isHostName(url.hostname) || url.port === "0",
-    message: "webhook_url must have a valid host and port",
+    message: HOST_MESSAGE,
   },
   {
     matches: ({ url }) => url.href.length > MAX_ADDRESS_CHARS,
@@ -71,11 +75,7 @@ function isHostName(hostname: string): boolean {
 /** Checks whether events may be sent to this address; returns the form in which it is stored. */
 export async function checkAddress(text: string, rules: AddressRules): Promise<CheckedAddress> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url)
-    return {
-      outcome: "refused",
-      message: "webhook_url must be a complete https address, such as https://example.com/herald",
-    };
+  if (!url) return { outcome: "refused", message: isComplete(text) ? HOST_MESSAGE : INCOMPLETE_MESSAGE };
   const refusal = REFUSALS.find(({ matches }) => matches({ text, url, rules }));
   if (refusal) return { outcome: "refused", message: refusal.message };
   const scheme = url.protocol as Scheme;

@@ -39,4 +39,4 @@ export function readPeriod(input: PeriodInput): Period | PeriodProblem {
     : period;
 }
 
-const INVALID_TIME = "must be a time such as 2026-11-01T09:30:00Z and no leap second";
+const INVALID_TIME = "must be an RFC 3339 time such as 2026-11-01T09:30:00Z and no leap second";

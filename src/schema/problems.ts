@@ -12,6 +12,9 @@ const MAX_ERRORS = 100;
 const MAX_PROBLEMS = 20;
 const MAX_NAME_CHARS = 100;
 
+/** Limits of a typo in a field's name: one wrong letter per three, at most two; longer names are not compared. */
+const [CHARS_PER_TYPO, MAX_TYPOS, MAX_COMPARED_CHARS] = [3, 2, 50];
+
 /** Converts the validator's errors to sentences, one per problem; `rootName` names the value itself. */
 export function toProblems(all: readonly ErrorObject[], rootName: string): Problem[] {
   const errors = all.slice(0, MAX_ERRORS);
@@ -98,15 +101,13 @@ function describeError(error: ErrorObject, errors: readonly ErrorObject[]): stri
       return "is required";
     case "additionalProperties":
     case "unevaluatedProperties":
-      return "is not a known field";
+      return describeUnknownField(error);
     case "enum":
       return `must be one of ${(params.allowedValues as unknown[]).join(", ")}`;
     case "const":
       return `must be ${JSON.stringify(params.allowedValue)}`;
     case "format":
-      return params.format === "date-time"
-        ? "must be a time such as 2026-11-01T09:30:00Z"
-        : `must be a valid ${params.format}`;
+      return describeFormat(params.format) ?? `must be a valid ${params.format}`;
     case "pattern":
       return firstExample(error) === undefined
         ? (message ?? "is not valid")
@@ -114,11 +115,13 @@ function describeError(error: ErrorObject, errors: readonly ErrorObject[]): stri
     case "minLength":
       return params.limit === 1 ? "must not be empty" : `must have at least ${params.limit} characters`;
     case "maxLength":
-      return `must have at most ${params.limit} characters`;
+      return describeFormat(error.parentSchema?.format) ?? `must have at most ${params.limit} characters`;
     case "minItems":
       return `must have at least ${params.limit} ${params.limit === 1 ? "item" : "items"}`;
     case "maxItems":
       return `must have at most ${params.limit} ${params.limit === 1 ? "item" : "items"}`;
+    case "uniqueItems":
+      return describeRepeatedItem((error.data as unknown[])[params.i]);
     case "minimum":
       return `must be at least ${params.limit}`;
     case "maximum":
@@ -137,6 +140,33 @@ function describeError(error: ErrorObject, errors: readonly ErrorObject[]): stri
     default:
       return message ?? "is not valid";
   }
+}
+
+/** The formats that need an explanation. It also replaces the length limit of such a text. */
+const FORMAT_SENTENCES: Readonly<Record<string, string>> = {
+  "date-time": "must be an RFC 3339 time such as 2026-11-01T09:30:00Z",
+  date: "must be a date such as 2026-11-01 (YYYY-MM-DD)",
+};
+
+const describeFormat = (format: unknown): string | undefined => FORMAT_SENTENCES[String(format)];
+
+/** Only a text is repeated in the message: other values may be large. */
+const describeRepeatedItem = (item: unknown): string =>
+  typeof item === "string"
+    ? `must not contain ${truncate(item)} more than once`
+    : "must not contain the same value more than once";
+
+function describeUnknownField({ params, parentSchema }: ErrorObject): string {
+  const name: string = params.additionalProperty ?? params.unevaluatedProperty;
+  const { "x-fixed": fixed, properties } = (parentSchema ?? {}) as UnknownFieldKeywords;
+  if (fixed?.includes(name)) return "cannot be changed after creation";
+  const similar = findSimilarName(name, Object.keys(properties ?? {}));
+  return `is not a known field${similar === undefined ? "" : `: did you mean \`${similar}\`?`}`;
+}
+
+interface UnknownFieldKeywords {
+  "x-fixed"?: readonly string[];
+  properties?: object;
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
@@ -160,3 +190,34 @@ const describeTypes = (types: readonly unknown[]): string =>
 /** Returns the schema's first documented example. */
 const firstExample = ({ parentSchema }: ErrorObject): unknown =>
   (parentSchema as { examples?: readonly unknown[] } | undefined)?.examples?.[0];
+
+/** Returns the known name that the caller probably meant: in another style (`dailyBudget`), or with a typo. */
+function findSimilarName(given: string, known: readonly string[]): string | undefined {
+  if (given.length > MAX_COMPARED_CHARS) return undefined;
+  const word = lettersOf(given);
+  const maxTypos = Math.min(MAX_TYPOS, Math.floor(word.length / CHARS_PER_TYPO));
+  const typos = known.map((name) => countTypos(word, lettersOf(name)));
+  const fewest = Math.min(...typos);
+  return fewest <= maxTypos ? known[typos.indexOf(fewest)] : undefined;
+}
+
+const lettersOf = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, "");
+
+/** Counts the letters to insert, remove, replace or swap with the next one, if the lengths are close. */
+function countTypos(from: string, to: string): number {
+  if (Math.abs(from.length - to.length) > MAX_TYPOS) return Number.POSITIVE_INFINITY;
+  // `at(i, j)` is the result for the first i letters of `from` and the first j letters of `to`.
+  const rows = [Array.from({ length: to.length + 1 }, (_, index) => index)];
+  const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;
+  for (let i = 1; i <= from.length; i++) {
+    const row = [i];
+    rows.push(row);
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = at(i - 1, j - 1) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      const isSwapped = from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const swapped = isSwapped ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY;
+      row.push(Math.min(replaced, swapped, at(i - 1, j) + 1, at(i, j - 1) + 1));
+    }
+  }
+  return at(from.length, to.length);
+}

@@ -35,6 +35,8 @@ export const implies = (condition: object, consequence: object) => ({ if: condit
 
 interface ObjectOptions extends SchemaOptions {
   allOf?: object[];
+  /** Fields that only the creation takes; a change of one is reported as such. */
+  "x-fixed"?: readonly string[];
 }
 
 /** An object that accepts only the listed fields; another field is reported by name. */

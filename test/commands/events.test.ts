@@ -116,11 +116,11 @@ t.test("herald events replay", async (t) => {
     const since = ["--since", ago(HOUR)];
     const wrong: [RegExp, string[]][] = [
       [/--since <TIME>' not specified/, []],
-      [/--since must be a time such as 2026-11-01T09:30:00Z/, ["--since", "yesterday"]],
-      [/--since must be a time such as 2026-11-01T09:30:00Z/, ["--since", "2026-11-01"]],
-      [/--since must be a time .* no leap second/, ["--since", "2016-12-31T23:59:60Z"]],
-      [/--until must be a time such as/, [...since, "--until", ""]],
-      [/--until must be a time .* no leap second/, [...since, "--until", "2016-12-31T23:59:60Z"]],
+      [/--since must be an RFC 3339 time such as 2026-11-01T09:30:00Z/, ["--since", "yesterday"]],
+      [/--since must be an RFC 3339 time such as 2026-11-01T09:30:00Z/, ["--since", "2026-11-01"]],
+      [/--since must be an RFC 3339 time .* no leap second/, ["--since", "2016-12-31T23:59:60Z"]],
+      [/--until must be an RFC 3339 time such as/, [...since, "--until", ""]],
+      [/--until must be an RFC 3339 time .* no leap second/, [...since, "--until", "2016-12-31T23:59:60Z"]],
       [/--since must not be later than --until/, [...since, "--until", ago(2 * HOUR)]],
       [/--status must be one of failed, skipped/, [...since, "--status", "delivered"]],
       [/--key must be one of chatapp, .*embedded_signup/, [...since, "--key", "messages"]],

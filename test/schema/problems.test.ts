@@ -16,8 +16,11 @@ const campaign = object(
       Type.String({ pattern: "^[a-z]+$", "x-message": "slug must have small letters only" }),
     ),
     places: Type.Optional(Type.Array(object({ channel: prefixedId("ch") }))),
+    start_day: Type.Optional(Type.String({ format: "date", maxLength: 10 })),
+    labels: Type.Optional(Type.Array(Type.Unknown(), { uniqueItems: true })),
   },
   {
+    "x-fixed": ["objective"],
     allOf: [
       rule("daily_budget", "daily_budget and lifetime_budget are mutually exclusive", {
         not: { required: ["daily_budget", "lifetime_budget"] },
@@ -68,8 +71,46 @@ const CASES: [string, unknown, { path: string; message: string }[]][] = [
   [
     "an invalid time",
     { name: "x", end_time: "soon" },
-    [{ path: "/end_time", message: "end_time must be a time such as 2026-11-01T09:30:00Z" }],
+    [{ path: "/end_time", message: "end_time must be an RFC 3339 time such as 2026-11-01T09:30:00Z" }],
   ],
+  ...["soon", "2026-11-01T09:30:00Z", "2026-13-01"].map((start_day): (typeof CASES)[number] => [
+    `the date ${start_day}`,
+    { name: "x", start_day },
+    [{ path: "/start_day", message: "start_day must be a date such as 2026-11-01 (YYYY-MM-DD)" }],
+  ]),
+  [
+    "a field that only a creation has",
+    { name: "x", objective: "SALES" },
+    [{ path: "/objective", message: "objective cannot be changed after creation" }],
+  ],
+  [
+    "a repeated text in a list",
+    { name: "x", labels: ["a", "b", "a"] },
+    [{ path: "/labels", message: "labels must not contain a more than once" }],
+  ],
+  [
+    "a repeated object in a list",
+    { name: "x", labels: [{ a: 1 }, { a: 1 }] },
+    [{ path: "/labels", message: "labels must not contain the same value more than once" }],
+  ],
+  ...(
+    [
+      ["nmae", "name"],
+      ["stauts", "status"],
+      ["dailyBudget", "daily_budget"],
+      ["life-time-budgets", "lifetime_budget"],
+      ["End_Tim", "end_time"],
+    ] as const
+  ).map(([given, meant]): (typeof CASES)[number] => [
+    `the misspelt field ${given}`,
+    { name: "x", [given]: 1 },
+    [{ path: `/${given}`, message: `${given} is not a known field: did you mean \`${meant}\`?` }],
+  ]),
+  ...["", "x", "sl", "budget", "constructor"].map((given): (typeof CASES)[number] => [
+    `the unknown field "${given}"`,
+    { name: "x", [given]: 1 },
+    [{ path: `/${given}`, message: `${given} is not a known field` }],
+  ]),
   ["null in a nullable field", { name: "x", secret: null }, []],
   [
     "a value of neither allowed type",

@@ -132,7 +132,7 @@ export const OPTION = {
     about: "such as 2026-11-01T09:30:00Z",
     parse: parseAsApiField(
       "time",
-      timestamp({ "x-message": "time must be a time such as 2026-11-01T09:30:00Z" }),
+      timestamp({ "x-message": "time must be an RFC 3339 time such as 2026-11-01T09:30:00Z" }),
     ),
   },
   limit: {

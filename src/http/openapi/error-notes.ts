@@ -38,7 +38,11 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     message: "The permission ads_management was not granted: open the dialog again and grant it",
     fields: { missing: ["ads_management"] },
   },
-  invalid_image: { when: "The image is not valid base64.", message: "The image is not valid base64" },
+  invalid_image: {
+    when: "The image is not valid base64, or has a `data:` prefix.",
+    message:
+      "bytes_base64 must be strict base64: send the base64 text without the data: prefix and without line breaks",
+  },
   unsupported_message_type: {
     when: "The channel's platform does not support this message type.",
     message: "A photoapp channel cannot send messages of type document",

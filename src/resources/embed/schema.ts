@@ -17,7 +17,7 @@ const MAX_TTL_MINUTES = 1_440;
 export const EXAMPLE_TOKEN = "4fJ2mQ9sT7vXbN1cK8dL0eR5gH3iW6yZpAoUuEqDx7Q";
 
 export const ORIGIN_MESSAGE =
-  "allowed_origins must be exact origins such as https://app.example.com: https, or http on localhost or 127.0.0.1; lower case, no path, no wildcard";
+  "allowed_origins must be exact origins such as https://app.example.com: https, or http on localhost or 127.0.0.1; lower case, no path, no wildcard; an international host name in its punycode form, such as https://xn--caf-dma.example.com";
 
 /** No character that could end a directive of a content security policy. The handler checks the rest. */
 const origin = Type.String({
@@ -50,7 +50,8 @@ const origins = Type.Array(origin, {
   minItems: 1,
   maxItems: MAX_ORIGINS,
   uniqueItems: true,
-  description: "The origins of your pages that may embed the signup and receive its messages",
+  description:
+    "The origins of your pages that may embed the signup and receive its messages. An international host name is given in its punycode form",
 });
 
 const platforms = Type.Array(oneOf(PLATFORMS), { minItems: 1, uniqueItems: true });

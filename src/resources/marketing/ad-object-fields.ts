@@ -63,6 +63,8 @@ export const adAccountId = Type.String({
   maxLength: 36,
   description: "The ad platform's id of an active ad account of your client",
   examples: ["act_1600000000000101"],
+  "x-message":
+    "ad_account_id must be the ad platform's id of the account, such as act_1600000000000101, not its UUID",
 });
 
 /** An amount in a request. The largest integer that every JSON reader keeps exactly. */

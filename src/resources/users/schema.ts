@@ -38,7 +38,7 @@ export const newUser = object(
 
 export const userChanges = object(
   { name: Type.Optional(name), role: Type.Optional(role), enabled: Type.Optional(Type.Boolean()) },
-  { title: "UpdateUserDto" },
+  { title: "UpdateUserDto", "x-fixed": ["email"] },
 );
 
 export const newPassword = object(

@@ -84,7 +84,8 @@ export const configChanges = object(
         maxLength: MAX_ADDRESS_CHARS,
         pattern: "^[^\\s\\u0000-\\u001f\\u007f-\\u009f]*$",
         "x-message": `webhook_url must have at most ${MAX_ADDRESS_CHARS} characters, none of them a space or control character`,
-        description: 'https, without user name, query and fragment; "" clears it',
+        description:
+          'https, without user name, query and fragment; "" clears it. An international host name is stored in its punycode form',
         examples: ["https://shop.example.com/herald"],
       }),
     ),

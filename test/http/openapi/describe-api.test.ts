@@ -274,7 +274,7 @@ function wrongExamples(document: Loose): string[] {
   // The keyword only helps readers: "oneOf" checks the value.
   ajv.addKeyword("discriminator");
   addFormats.default(ajv);
-  for (const keyword of ["x-message", "x-field", "x-code"]) ajv.addKeyword(keyword);
+  for (const keyword of ["x-message", "x-field", "x-code", "x-fixed"]) ajv.addKeyword(keyword);
   // The shared parts are added once: compiling them again for each example would take seconds.
   const local = JSON.parse(JSON.stringify(document).replaceAll('"#/components/schemas/', '"shared#/$defs/'));
   ajv.addSchema({ $id: "shared", $defs: local.components.schemas });

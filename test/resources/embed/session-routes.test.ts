@@ -79,6 +79,17 @@ t.test("embed sessions", async (t) => {
     t.equal(Date.parse(read.body.expires_at) - Date.parse(read.body.created_at), 86_400_000);
   });
 
+  t.test("a refused list of origins says which origin is wrong and how to write it", async (t) => {
+    const host = await makeHost();
+    const messageOf = async (...allowed_origins: string[]) =>
+      (await create(host, { allowed_origins })).body.message;
+    t.match(
+      await messageOf("https://café.example.com"),
+      /punycode form, such as https:\/\/xn--caf-dma\.example/,
+    );
+    t.equal(await messageOf(ORIGIN, ORIGIN), `allowed_origins must not contain ${ORIGIN} more than once`);
+  });
+
   t.test("invalid fields get 400 and are named", async (t) => {
     const host = await makeHost();
     const origins = (...allowed_origins: unknown[]) => ({ allowed_origins });

@@ -117,6 +117,12 @@ t.test("users", async (t) => {
     t.equal((await otherUsers.list(`?after=${after}`)).status, 400, "another client's cursor");
   });
 
+  t.test("the email of a user cannot be changed", async (t) => {
+    const owner = await (await makeTenant(api)).createUser("owner");
+    const reply = await usersOf(api, owner).update(owner.id, { email: someEmail() });
+    t.match(reply, { status: 400, body: { message: "email cannot be changed after creation" } });
+  });
+
   t.test("only an owner can make a user an owner", async (t) => {
     const tenant = await makeTenant(api);
     const [owner, admin, member] = [

@@ -166,6 +166,19 @@ t.test("webhook configuration", async (t) => {
     }
   });
 
+  t.test("a webhook_url with an invalid host is refused with a hint at punycode", async (t) => {
+    const { hooks } = await newTenant();
+    for (const webhook_url of [
+      "https://xn--a.example/x",
+      "https://bü\u200dcher%.example",
+      "https://a..example",
+    ])
+      t.match(await hooks.update({ webhook_url }), {
+        status: 400,
+        body: { message: /must have a valid host and port; .* punycode form, such as xn--/ },
+      });
+  });
+
   t.test("a webhook_url that events must not go to is refused, and the old one is kept", async (t) => {
     const { hooks, tenant } = await newTenant();
     await hooks.update({ webhook_url: "https://public.example/kept" });

@@ -97,6 +97,7 @@ export const adSetChanges = object(
   { ad_account_id: adAccountId, ...optional(editableFields) },
   {
     title: "UpdateAdSetDto",
+    "x-fixed": ["campaign_id"],
     allOf: rules,
     examples: [
       {

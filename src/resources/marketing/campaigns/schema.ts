@@ -60,6 +60,7 @@ export const campaignChanges = object(
   { ad_account_id: adAccountId, ...optional(editableFields) },
   {
     title: "UpdateCampaignDto",
+    "x-fixed": ["objective", "buying_type"],
     allOf: [exclusiveBudgets],
     examples: [{ ad_account_id: "act_1600000000000101", name: "Spring sale, extended", status: "ACTIVE" }],
   },

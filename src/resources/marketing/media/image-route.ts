@@ -53,7 +53,12 @@ async function decode(
       );
     case "invalid_base64":
       throw invalidFields([
-        { path: "/bytes_base64", message: "bytes_base64 must be strict base64", code: "invalid_image" },
+        {
+          path: "/bytes_base64",
+          message:
+            "bytes_base64 must be strict base64: send the base64 text without the data: prefix and without line breaks",
+          code: "invalid_image",
+        },
       ]);
     case "too_large":
       throw new ApiError("image_too_large", `The image is larger than ${MAX_IMAGE_BYTES} bytes`);

@@ -85,7 +85,7 @@ t.test("ad sets", async (t) => {
     t.match(await advertiser.create("adsets", { campaign_id: "x" }), { status: 400 });
     t.match(await advertiser.edit(`/adsets/${adset}`, { campaign_id: campaign }), {
       status: 400,
-      body: { message: "campaign_id is not a known field" },
+      body: { message: "campaign_id cannot be changed after creation" },
     });
   });
 

@@ -100,6 +100,11 @@ t.test("campaigns", async (t) => {
       [{ start_time: "2027-02-30T00:00:00Z" }, "/start_time", /must be a time/],
       [{ stop_time: "2027-01-01T00:00:00" }, "/stop_time", /must be a time/],
       [{ end_time: STOP }, "/end_time", /is not a known field/],
+      [
+        { ad_account_id: "9a1ffd1c-61ea-4a3d-b3f3-2c1a3e6f7b10" },
+        "/ad_account_id",
+        /such as act_1600000000000101, not its UUID$/,
+      ],
     ];
     const writes = (await receivedWrites(context)).length;
     for (const [fields, path, message] of refusals)
@@ -115,7 +120,7 @@ t.test("campaigns", async (t) => {
     for (const field of ["objective", "buying_type"])
       t.match(await advertiser.edit("/campaigns/1", { [field]: "AUCTION" }), {
         status: 400,
-        body: { message: `${field} is not a known field` },
+        body: { message: `${field} cannot be changed after creation` },
       });
     t.equal((await receivedWrites(context)).length, writes);
   });
