@@ -55,7 +55,7 @@ const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<strin
   "/api/marketing/ads/{adId}": adObject("adId"),
   "/api/marketing/creatives/{creativeId}": adObject("creativeId"),
   "/api/marketing/videos/{id}": adObject("id"),
-  "/api/marketing/insights/reports/{report_run_id}": adObject("report_run_id"),
+  "/api/marketing/insights/reports/{reportRunId}": adObject("reportRunId"),
   "/api/outbound/messages/{message_id}": async (tenant, api) => ({
     message_id: await sendMessage(api, tenant),
   }),

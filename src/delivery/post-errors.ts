@@ -1,5 +1,7 @@
+import type { DeliveryError } from "../schema/history/stored-errors.ts";
+
 /** Texts that tenants read, by error code; the first match applies. */
-const ERROR_TEXTS: readonly [RegExp, string][] = [
+const ERROR_TEXTS: readonly [RegExp, DeliveryError][] = [
   [/^ADDRESS_NOT_ALLOWED$/, "address not allowed"],
   [/^ECONNREFUSED$/, "connection refused"],
   [/^(ENOTFOUND|EAI_\w+|ENODATA)$/, "host not found"],
@@ -15,7 +17,7 @@ const ERROR_TEXTS: readonly [RegExp, string][] = [
 ];
 
 /** Returns a short stable text. The error's own message is not used, because it may reveal our network. */
-export function toErrorText(error: unknown): string {
+export function toErrorText(error: unknown): DeliveryError {
   const code = codeOf(error) ?? "";
   return ERROR_TEXTS.find(([codes]) => codes.test(code))?.[1] ?? "connection failed";
 }

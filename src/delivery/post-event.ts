@@ -4,6 +4,7 @@ import { DELIVERY_DEADLINE_MS } from "../runtime/deadlines.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { type HttpExchange, sendRequest } from "../runtime/http/send-request.ts";
 import type { UnitOfWork } from "../runtime/watchdog/work-tracker.ts";
+import type { DeliveryError } from "../schema/history/stored-errors.ts";
 import { EXCERPT_SOURCE_BYTES, excerptOf } from "./answer-excerpt.ts";
 import { AnswerTooLarge } from "./answer-limit.ts";
 import { type Destinations, ipLiteralOf, type Scheme } from "./destinations.ts";
@@ -24,7 +25,7 @@ export interface PostedEvent {
   statusCode: number | null;
   durationMs: number;
   /** A short stable text, for people and for comparisons; null when delivered. */
-  error: string | null;
+  error: DeliveryError | null;
   /** The beginning of the answer's body; null when it is empty or cannot be searched for the token. */
   excerpt: string | null;
   /** The Retry-After header, unparsed. */

@@ -102,6 +102,14 @@ export const errorBody = Type.Object(
   },
 );
 
+const { message, missing, documentation, request_id } = errorBody.properties;
+
+/** The body of `missing_permission`, named by the interface specification. */
+export const missingPermissionBody = Type.Object(
+  { error: Type.Literal("missing_permission"), message, missing, documentation, request_id },
+  { title: "MissingPermissionResponseDto", additionalProperties: true },
+);
+
 /**
  * Maps anything thrown to an API error. Unknown errors become `internal_error` and reveal nothing of their
  * cause.

@@ -79,7 +79,7 @@ export type EmbedResultDto = Static<typeof embedResult>;
 
 export const embedError = object(
   {
-    code: oneOf(SIGNUP_ERROR_CODES),
+    code: oneOf(SIGNUP_ERROR_CODES, { description: "Why the step failed" }),
     message: Type.String({ examples: ["The permission whatsapp_business_messaging was not granted"] }),
     step: oneOf(SIGNUP_STEPS, { description: "The step that failed" }),
   },

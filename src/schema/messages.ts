@@ -1,5 +1,6 @@
 import { externalRef } from "./channels.ts";
 import { MESSAGE_STATUSES, PLATFORMS, RECIPIENT_KINDS } from "./enumerations.ts";
+import { MESSAGE_ERRORS } from "./history/stored-errors.ts";
 import { nullable, object, oneOf, prefixedId, type Static, Type, timestamp } from "./types.ts";
 
 const QUEUED_EXAMPLE = {
@@ -36,8 +37,7 @@ export type QueuedMessageDto = Static<typeof queuedMessage>;
 export const messageError = object(
   {
     code: Type.Union([Type.Integer(), Type.String()], {
-      description:
-        "The platform's error number, or one of Herald's codes: outcome_unknown, channel_disconnected, expired, quarantined, internal",
+      description: `The platform's error number, or one of Herald's codes: ${Object.keys(MESSAGE_ERRORS).join(", ")}`,
       examples: [131026],
     }),
     title: nullable(Type.String({ examples: ["Message undeliverable"] })),

@@ -9,6 +9,7 @@ import { LOG_EVENTS } from "../../runtime/logging/log-events.ts";
 import { createMetrics } from "../../runtime/metrics/metrics.ts";
 import { EVENT_KEYS, type EventType, SCOPES } from "../../schema/enumerations.ts";
 import { EVENT_MEANINGS } from "../../schema/events/event-meanings.ts";
+import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../schema/history/stored-errors.ts";
 import { eventCatalogue } from "./event-catalogue.ts";
 import { code, type GeneratedParts, markdownTable } from "./markdown.ts";
 
@@ -70,6 +71,12 @@ const errorCodesTable = () =>
     ERROR_CODES.map((error) => [String(ERROR_STATUS[error]), code(error), ERROR_NOTES[error].when]),
   );
 
+const storedErrorsTable = (head: string, errors: Readonly<Record<string, string>>) =>
+  markdownTable(
+    [head, "meaning"],
+    Object.entries(errors).map(([error, meaning]) => [code(error), meaning]),
+  );
+
 /** The paths below webhook_url at which an event type arrives, one per key. */
 function pathsOf(type: EventType): string[] {
   return EVENT_KEYS.flatMap((key) => {
@@ -97,6 +104,9 @@ export const referenceTables = (routes: readonly Route[]): GeneratedParts =>
     ["commands", commandsTable()],
     ["scopes", scopesTable(routes)],
     ["error-codes", errorCodesTable()],
+    ["message-errors", storedErrorsTable("code", MESSAGE_ERRORS)],
+    ["delivery-errors", storedErrorsTable("`last_error`", DELIVERY_ERRORS)],
+    ["signup-errors", storedErrorsTable("`error.code`", SIGNUP_ERRORS)],
     ["event-types", eventTypesTable()],
     ["event-catalogue", eventCatalogue()],
   ]);

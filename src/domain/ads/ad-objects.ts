@@ -34,7 +34,8 @@ export async function editAdObject(
   const edited = await callForAccount(parts, account, () =>
     objects.update(account.access, kind, { id, fields }),
   );
-  return readAgain(parts, account, { kind, written: edited });
+  // Every object in a response has a name. It is unknown when the edit has none and the object cannot be read.
+  return readAgain(parts, account, { kind, written: { name: "", ...edited } });
 }
 
 /** Lets the platform check a create, or an edit when `id` is given, without carrying it out. */

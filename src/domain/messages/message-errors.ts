@@ -1,5 +1,6 @@
 import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { HOUR } from "../../runtime/durations.ts";
+import type { MessageErrorCode } from "../../schema/history/stored-errors.ts";
 
 /** Why a message failed; `code` is the platform's number or one of our codes. */
 export interface MessageError {
@@ -9,7 +10,7 @@ export interface MessageError {
   details: string | null;
 }
 
-const messageError = (code: string, title: string, message: string): MessageError => ({
+const messageError = (code: MessageErrorCode, title: string, message: string): MessageError => ({
   code,
   title,
   message,

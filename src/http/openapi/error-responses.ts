@@ -1,5 +1,6 @@
+import { type TSchema, Type } from "../../schema/types.ts";
 import { ApiError, type ErrorCode } from "../api-error.ts";
-import { errorBody, toErrorBody } from "../error-reply.ts";
+import { errorBody, missingPermissionBody, toErrorBody } from "../error-reply.ts";
 import type { Components, Json, Reference } from "./components.ts";
 import { ERROR_NOTES } from "./error-notes.ts";
 import { COMMON_HEADERS, describeHeaders, type HeaderName, RATE_LIMIT_HEADERS } from "./response-headers.ts";
@@ -38,6 +39,12 @@ export function describeErrors(
   );
 }
 
+/** The schema of a response with one of these errors. */
+const schemaOf = (errors: readonly ApiError[]): TSchema =>
+  errors.some(({ code }) => code === "missing_permission")
+    ? Type.Union([missingPermissionBody, errorBody])
+    : errorBody;
+
 function describeResponse(status: number, errors: readonly ApiError[], components: Components): Json {
   const examples = errors.map((error) => [error.code, { value: toErrorBody(error, REQUEST_ID) }]);
   return {
@@ -45,7 +52,7 @@ function describeResponse(status: number, errors: readonly ApiError[], component
     headers: describeHeaders(headersOf(status, errors), components),
     content: {
       "application/json": {
-        schema: components.openSchema(errorBody),
+        schema: components.openSchema(schemaOf(errors)),
         examples: Object.fromEntries(examples),
       },
     },

@@ -13,7 +13,9 @@ import { COMMON_HEADERS, describeHeaders, type HeaderName, RATE_LIMIT_HEADERS } 
 /** The OpenAPI operation of a route. */
 export function describeOperation(route: Route, components: Components): Json {
   const [scopes, parameters] = [scopesOf(route), parametersOf(route, components)];
-  const description = [route.description, accessNote(route)].filter(Boolean).join("\n\n");
+  const description = [route.description, fieldLimitNote(route), accessNote(route)]
+    .filter(Boolean)
+    .join("\n\n");
   return {
     operationId: route.operationId,
     summary: route.summary,
@@ -32,6 +34,14 @@ export function describeOperation(route: Route, components: Components): Json {
     },
   };
 }
+
+const fieldLimitNote = ({ maxFieldBytes }: Route) =>
+  maxFieldBytes === undefined
+    ? undefined
+    : `Each field of the body has at most ${toSize(maxFieldBytes)} of JSON; a larger one is 400.`;
+
+const KIB = 1_024;
+const toSize = (bytes: number) => (bytes >= MIB ? `${bytes / MIB} MiB` : `${bytes / KIB} KiB`);
 
 const nameOf = ({ method, path }: Route) => `${method.toUpperCase()} ${path}`;
 

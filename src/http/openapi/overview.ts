@@ -1,5 +1,12 @@
 import { DELIVERY_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { SECOND } from "../../runtime/durations.ts";
+import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../schema/history/stored-errors.ts";
+
+/** The rows of a Markdown table of stored errors. */
+const rowsOf = (errors: Readonly<Record<string, string>>) =>
+  Object.entries(errors)
+    .map(([error, meaning]) => `| \`${error}\` | ${meaning} |`)
+    .join("\n");
 
 /** The introduction of the API reference. */
 export const OVERVIEW = `
@@ -89,6 +96,29 @@ reached or answers 5xx, deliveries pause for up to ten minutes at a time, withou
 **Expect** duplicates and events out of order: deduplicate by \`webhook-id\`, which is the event's \`id\` and the same on every
 attempt, order by \`recorded_at\`, and never move a message's status backwards. Accept types and fields that you do not know. Under \`/api/webhooks/events\` you can read
 every event with its attempts, and send events again, one by one or all of a period.
+
+## Stored errors
+
+Herald stores why something failed after a request was accepted. Accept words that you do not know.
+
+\`error.code\` of a message is the platform's number, or one of these:
+
+| \`code\` | meaning |
+|---|---|
+${rowsOf(MESSAGE_ERRORS)}
+
+\`last_error\` of an event and \`error\` of a delivery attempt are \`HTTP\` with the status of your backend's answer, such as
+\`HTTP 503\`, or one of these:
+
+| \`last_error\` | meaning |
+|---|---|
+${rowsOf(DELIVERY_ERRORS)}
+
+\`error.code\` of an embedded signup session is one of these:
+
+| \`code\` | meaning |
+|---|---|
+${rowsOf(SIGNUP_ERRORS)}
 
 ## Rate limits
 

@@ -1,4 +1,5 @@
 import { createSession, revokeSession } from "../../domain/embed/sessions.ts";
+import { MAX_TRIES } from "../../domain/embed/tries.ts";
 import { requestActor } from "../../domain/tenants/request-actor.ts";
 import { ApiError, invalidField, notFound } from "../../http/api-error.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
@@ -41,8 +42,7 @@ export function sessionRoutes({ publicUrl }: SessionParts): Route[] {
       scope: SCOPE,
       idempotent: "idempotency_keys",
       summary: "Create an embedded signup session",
-      description:
-        "Embed `url` in an iframe: an end customer connects one channel there. The URL contains the session's token and is shown only in this response. The event `channel.connected` and `GET /api/embed/sessions/{sessionId}` report the result, both with your `external_ref`.",
+      description: `Embed \`url\` in an iframe: an end customer connects one channel there, with at most ${MAX_TRIES} tries. The URL contains the session's token and is shown only in this response. The event \`channel.connected\` and \`GET /api/embed/sessions/{sessionId}\` report the result, both with your \`external_ref\`.`,
       body: newEmbedSession,
       maxFieldBytes: MAX_FIELD_BYTES,
       status: 201,

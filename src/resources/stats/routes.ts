@@ -6,8 +6,7 @@ import { type Route, route } from "../../http/route.ts";
 import { describePeriodProblem } from "../../schema/period.ts";
 import { eventStats, eventStatsQuery, messageStats, messageStatsQuery, queueStats } from "./schema.ts";
 
-const DESCRIPTION =
-  "Each message or event counts in the interval in which it was accepted. The period is extended to whole intervals. The figures are computed about twice a minute.";
+const DESCRIPTION = `Each message or event counts in the interval in which it was accepted. The period is extended to whole intervals. The figures are computed about twice a minute. A response has at most ${MAX_STATS_ROWS.toLocaleString("en")} rows; a request for more is 400: choose \`interval=day\`, a shorter period or one channel or key.`;
 
 export function statsRoutes(parts: Omit<QueueStatsParts, "db">): Route[] {
   const readQueue = createQueueStats(parts);

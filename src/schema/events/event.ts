@@ -1,12 +1,12 @@
 import { EVENT_KEYS, EVENT_STATUSES, EVENT_TYPES, SKIP_REASONS } from "../enumerations.ts";
+import { DELIVERY_ERRORS } from "../history/stored-errors.ts";
 import { nullable, object, oneOf, prefixedId, type Static, Type, timestamp } from "../types.ts";
 import { EXAMPLE_RECORDED_TIME, EXAMPLE_TIME } from "./envelope.ts";
 import { anyEventPayload, EVENT_PAYLOADS } from "./payloads.ts";
 
 const error = nullable(
   Type.String({
-    description:
-      "A short stable text, such as `HTTP 503`, `timeout` or `connection refused`. `interrupted`: Herald was interrupted; the request may have arrived. `quarantined`: Herald was interrupted five times. `internal`: an error inside Herald",
+    description: `A short stable text: \`HTTP\` and the status, or one of ${Object.keys(DELIVERY_ERRORS).join(", ")}`,
     examples: ["HTTP 503"],
   }),
 );

@@ -55,6 +55,8 @@ t.test("ad objects", async (t) => {
       t.match(body, { id: /^\d+$/, name: "Unread" });
       const edited = EDITABLE.includes(resource) ? await advertiser.edit(path, { name: "New" }) : undefined;
       if (edited) t.same(edited.body, { id: idOf(resource, ids), name: "New" });
+      const paused = edited && (await advertiser.edit(path, { status: "PAUSED" }));
+      if (paused) t.same(paused.body, { id: idOf(resource, ids), name: "", status: "PAUSED" });
       await context.clearFaults();
       const { body: read } = await advertiser.read(`/${resource}/${body.id}`);
       const known = Object.keys(body);

@@ -38,7 +38,7 @@ const KIND_BY_NAME: Readonly<Record<string, keyof AdObjectIds>> = {
   adset_id: "adset",
   creative_id: "creative",
   object_id: "campaign",
-  report_run_id: "report",
+  reportRunId: "report",
 };
 
 const isPlatformId = (schema: TSchema) => (schema as { pattern?: string }).pattern === "^\\d+$";

@@ -1,5 +1,6 @@
 import type { PostedEvent } from "../../../src/delivery/post-event.ts";
 import { nextDelay, parseRetryAfter } from "../../../src/delivery/retry-schedule.ts";
+import type { DeliveryError } from "../../../src/schema/history/stored-errors.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import type { AttemptRecord, DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
 
@@ -50,7 +51,7 @@ export function outcomeOfAttempt(row: ClaimedDelivery, completed: CompletedAttem
 }
 
 /** Stored when the attempt's error or excerpt contains text that Postgres rejects. */
-const INTERNAL_ERROR = "internal";
+const INTERNAL_ERROR = "internal" satisfies DeliveryError;
 
 /** Removes the text that came from the client's backend; undefined when there is none left to remove. */
 export function withoutRemoteText({ attempt, ...finish }: DeliveryFinish): DeliveryFinish | undefined {
@@ -68,7 +69,7 @@ export function internalFailure(row: ClaimedDelivery, fault: Error): DeliveryOut
     url: null,
     status_code: null,
     duration_ms: 0,
-    error: "internal",
+    error: INTERNAL_ERROR,
     response_excerpt: null,
   };
   return {

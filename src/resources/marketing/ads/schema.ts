@@ -2,6 +2,7 @@ import { knownOrOther, object, openObject, optional, Type, text } from "../../..
 import {
   adAccountId,
   deliveryFields,
+  objectName,
   objectStatus,
   platformId,
   requestText,
@@ -65,8 +66,8 @@ export const adChanges = object(
 export const ad = object(
   {
     id: text("120210000000000401"),
+    name: objectName("A cup in Brazil"),
     ...optional({
-      name: text("A cup in Brazil"),
       adset_id: text("120210000000000201"),
       campaign_id: text("120210000000000101"),
       status: knownOrOther(objectStatus),

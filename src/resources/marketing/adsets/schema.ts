@@ -10,6 +10,7 @@ import {
   deliveryFields,
   exclusiveBudgets,
   lifetimeBudgetNeedsEnd,
+  objectName,
   objectStatus,
   optimizationGoal,
   passedThrough,
@@ -112,8 +113,8 @@ export const adSetChanges = object(
 export const adSet = object(
   {
     id: text("120210000000000201"),
+    name: objectName("Brazil, adults"),
     ...optional({
-      name: text("Brazil, adults"),
       campaign_id: text("120210000000000101"),
       status: knownOrOther(objectStatus),
       daily_budget: amountText("2000", "Budget per day"),

@@ -10,6 +10,7 @@ import {
   deliveryFields,
   exclusiveBudgets,
   objective,
+  objectName,
   objectStatus,
   platformId,
   requestText,
@@ -69,8 +70,8 @@ export const campaignChanges = object(
 export const campaign = object(
   {
     id: text("120210000000000101"),
+    name: objectName("Spring sale"),
     ...optional({
-      name: text("Spring sale"),
       objective: knownOrOther(objective),
       status: knownOrOther(objectStatus),
       special_ad_categories: Type.Array(knownOrOther(specialAdCategory)),

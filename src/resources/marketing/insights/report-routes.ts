@@ -53,7 +53,7 @@ const startRoute = (parts: InsightsParts) =>
 const statusRoute = (parts: InsightsParts, reader: ReportReader) =>
   route({
     method: "get",
-    path: `${PATH}/{report_run_id}`,
+    path: `${PATH}/{reportRunId}`,
     operationId: "getInsightsReport",
     scope: "marketing:read",
     summary: "Read the status of an insights report",
@@ -65,7 +65,7 @@ const statusRoute = (parts: InsightsParts, reader: ReportReader) =>
     reply: insightsReportRun,
     async handle(context) {
       const { params, query } = context;
-      const requested = { id: params.report_run_id, adAccountId: query.ad_account_id };
+      const requested = { id: params.reportRunId, adAccountId: query.ad_account_id };
       return reader.readStatus(
         await requireReport({ ...parts, db: context.db }, toRequester(context), requested),
       );
@@ -75,7 +75,7 @@ const statusRoute = (parts: InsightsParts, reader: ReportReader) =>
 const resultsRoute = (parts: InsightsParts, reader: ReportReader, exportCsv: CsvExporter) =>
   route({
     method: "get",
-    path: `${PATH}/{report_run_id}/results`,
+    path: `${PATH}/{reportRunId}/results`,
     operationId: "getInsightsReportResults",
     scope: "marketing:read",
     summary: "List the rows of an insights report",
@@ -88,7 +88,7 @@ const resultsRoute = (parts: InsightsParts, reader: ReportReader, exportCsv: Csv
     csv: CSV_EXAMPLE,
     async handle(context) {
       const { params, query, cursors, wantsCsv } = context;
-      const requested = { id: params.report_run_id, adAccountId: query.ad_account_id };
+      const requested = { id: params.reportRunId, adAccountId: query.ad_account_id };
       const reportCursors = bindToFilters(cursors, [requested.id]);
       const page = pageRequest({ limit: DEFAULT_ROWS_PER_PAGE, ...query }, reportCursors);
       if (wantsCsv) requireNoPaging(query);

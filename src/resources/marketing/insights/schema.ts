@@ -158,7 +158,7 @@ export const currency = text("BRL", "The account's currency");
 export const insightsRows = listOf(row, { currency });
 
 export const reportParams = object({
-  report_run_id: platformId("6023920149050", "The id of the report run"),
+  reportRunId: platformId("6023920149050", "The id of the report run"),
 });
 
 const reportAccount = Type.Optional({

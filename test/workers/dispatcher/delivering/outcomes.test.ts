@@ -15,14 +15,14 @@ const MADE = { at: new Date(), url: "https://a.example/x", isAborted: false };
 
 const posted = (made: Partial<PostedEvent> = {}) => ({
   ...MADE,
-  ...{
-    outcome: "refused" as const,
+  ...({
+    outcome: "refused",
     statusCode: 500,
     durationMs: 7,
     error: "HTTP 500",
     excerpt: "no",
     retryAfter: null,
-  },
+  } as const),
   ...made,
 });
 

@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import * as messageErrors from "../../../src/domain/messages/message-errors.ts";
+import { describeApi } from "../../../src/http/openapi/describe-api.ts";
+import { packageRoot } from "../../../src/runtime/package-root.ts";
+import { SIGNUP_ERROR_CODES } from "../../../src/schema/enumerations.ts";
+import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../../src/schema/history/stored-errors.ts";
+import { productRoutes } from "../../fixtures/http/api.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: the test knows the document's structure
+type Loose = any;
+
+const { info, paths, components }: Loose = JSON.parse(
+  JSON.stringify(describeApi(productRoutes(), { publicUrl: "https://herald.example" })),
+);
+
+/** The sources that decide on the text of a delivery's error. */
+const DELIVERY_ERROR_SOURCES = [
+  "src/delivery/post-errors.ts",
+  "src/delivery/post-event.ts",
+  "src/runtime/http/send-request.ts",
+  "src/store/events/single-attempts.ts",
+  "src/store/events/sweep-deliveries.ts",
+  "workers/dispatcher/delivering/outcomes.ts",
+]
+  .map((file) => readFileSync(join(packageRoot(), file), "utf8"))
+  .join("\n");
+
+t.test("the document lists every error that Herald stores, with its meaning", async (t) => {
+  for (const errors of [MESSAGE_ERRORS, DELIVERY_ERRORS, SIGNUP_ERRORS])
+    for (const [error, meaning] of Object.entries(errors))
+      t.ok(info.description.includes(`| \`${error}\` | ${meaning} |`), error);
+  const { code } = components.schemas.MessageErrorDto.properties;
+  for (const error of Object.keys(MESSAGE_ERRORS)) t.match(code.description, error);
+});
+
+t.test("the listed errors are those of the source", async (t) => {
+  const codes = Object.values(messageErrors).map(({ code }) => code);
+  t.same(new Set(Object.keys(MESSAGE_ERRORS)), new Set(codes));
+  t.same(new Set(Object.keys(SIGNUP_ERRORS)), new Set(SIGNUP_ERROR_CODES));
+  for (const error of Object.keys(DELIVERY_ERRORS))
+    t.ok(
+      ["'", '"'].some((quote) => DELIVERY_ERROR_SOURCES.includes(quote + error + quote)),
+      error,
+    );
+  // The types check the words of the other sources. These words are part of an SQL statement.
+  const [, quarantined, interrupted] =
+    /last_error = case when \S+ then '(\w+)' else '(\w+)' end/.exec(DELIVERY_ERROR_SOURCES) ?? [];
+  const [, begun] = /INTERRUPTED = "(\w+)"/.exec(DELIVERY_ERROR_SOURCES) ?? [];
+  for (const error of [quarantined, interrupted, begun])
+    t.ok(String(error) in DELIVERY_ERRORS, String(error));
+});
+
+t.test("the document names the limits of a route", async (t) => {
+  const descriptionOf = (method: string, path: string) => paths[path][method].description;
+  for (const path of ["/api/stats/messages", "/api/stats/events"])
+    t.match(descriptionOf("get", path), /at most 25,000 rows/);
+  t.match(descriptionOf("post", "/api/embed/sessions"), /at most 50 tries/);
+  t.match(descriptionOf("post", "/api/embed/sessions"), /field of the body has at most 16 KiB/);
+  for (const kind of ["campaigns", "adsets", "ads", "creatives"])
+    t.match(descriptionOf("post", `/api/marketing/${kind}`), /field of the body has at most 1 MiB/);
+});
+
+t.test("the document uses the names of the interface specification", async (t) => {
+  for (const path of [
+    "/api/embed/sessions/{sessionId}",
+    "/api/embed/sessions/{sessionId}/revoke",
+    "/api/marketing/ad-accounts/{id}",
+    "/api/marketing/ad-accounts/{id}/refresh",
+    "/api/marketing/ads/{adId}",
+    "/api/marketing/adsets/{adSetId}",
+    "/api/marketing/campaigns/{campaignId}",
+    "/api/marketing/creatives/{creativeId}",
+    "/api/marketing/insights/reports/{reportRunId}",
+    "/api/marketing/insights/reports/{reportRunId}/results",
+    "/api/webhooks/dispatch/{platform}",
+  ])
+    t.ok(paths[path], path);
+  for (const name of ["CampaignDto", "AdSetDto", "AdDto"])
+    t.same(components.schemas[name].required, ["id", "name"], name);
+});
+
+t.test("the exchange of a code answers a missing permission with its own schema", async (t) => {
+  const { $ref } = paths["/api/marketing/oauth/exchange"].post.responses[400];
+  const { content } = components.responses[$ref.split("/").at(-1)];
+  t.same(content["application/json"].schema.anyOf, [
+    { $ref: "#/components/schemas/MissingPermissionResponseDto" },
+    { $ref: "#/components/schemas/Error" },
+  ]);
+  const { properties, required } = components.schemas.MissingPermissionResponseDto;
+  t.equal(properties.error.const, "missing_permission");
+  t.same(required, ["error", "message", "request_id"]);
+  t.equal(properties.missing.type, "array");
+});
