@@ -158,7 +158,7 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     message: "The image is larger than 7340032 bytes",
   },
   request_timeout: {
-    when: "The request did not arrive in time: a body of up to 1 MiB within 30 seconds, a larger one within 120. The connection is closed.",
+    when: "The body arrived at less than 16 KiB per second, or not within 30 seconds (10 minutes above 1 MiB). The connection is closed.",
     message: "The body did not arrive in time",
   },
   expectation_failed: {

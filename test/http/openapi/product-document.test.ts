@@ -3,6 +3,8 @@ import { join } from "node:path";
 import t from "tap";
 import * as messageErrors from "../../../src/domain/messages/message-errors.ts";
 import { describeApi } from "../../../src/http/openapi/describe-api.ts";
+import { READ_LIMITS } from "../../../src/http/request/open-bodies.ts";
+import { MINUTE } from "../../../src/runtime/durations.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { SIGNUP_ERROR_CODES } from "../../../src/schema/enumerations.ts";
 import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../../src/schema/history/stored-errors.ts";
@@ -60,6 +62,13 @@ t.test("the document names the limits of a route", async (t) => {
   t.match(descriptionOf("post", "/api/embed/sessions"), /field of the body has at most 16 KiB/);
   for (const kind of ["campaigns", "adsets", "ads", "creatives"])
     t.match(descriptionOf("post", `/api/marketing/${kind}`), /field of the body has at most 1 MiB/);
+});
+
+t.test("the document and the guides name the time that a body may take", async (t) => {
+  t.equal(READ_LIMITS.largeMaxMs, 10 * MINUTE);
+  const guide = readFileSync(join(packageRoot(), "docs/guides/paging-idempotency-limits.md"), "utf8");
+  for (const text of [components.responses.RequestTimeout.description, guide])
+    t.match(text, /within 30 seconds[^.]*10 minutes/);
 });
 
 t.test("the document uses the names of the interface specification", async (t) => {
