@@ -14,11 +14,12 @@ export interface ListPageRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** A page of a platform's list. The platform's `next` link is not exposed because it contains the token. */
+/** A page of a platform's list. The platform's links are not exposed because they contain the token. */
 export interface PlatformListPage {
   items: Fields[];
   before: string | null;
   after: string | null;
+  /** Whether the list goes on in the requested direction. */
   hasMore: boolean;
 }
 
@@ -30,25 +31,26 @@ export async function readListPage(
   { limit, after, before, signal }: ListPageRequest,
 ): Promise<PlatformListPage> {
   const query = { ...call.query, limit, after, before };
-  return toListPage(await client.callOrThrow({ ...call, effect: "read", method: "GET", query, signal }));
+  const body = await client.callOrThrow({ ...call, effect: "read", method: "GET", query, signal });
+  return toListPage(body, { isBackward: before !== undefined });
 }
 
-function toListPage(body: unknown): PlatformListPage {
+function toListPage(body: unknown, { isBackward }: { isBackward: boolean }): PlatformListPage {
   const { data, paging } = asObject(body);
   if (!Array.isArray(data)) throw unusableAnswer("The platform's response is not a list");
-  const { cursors, next } = asObject(paging);
+  const { cursors, next, previous } = asObject(paging);
   const { before, after } = asObject(cursors);
   return {
     items: data.map(asObject),
-    before: textOf(before) ?? null,
-    after: textOf(after) ?? cursorIn(textOf(next)) ?? null,
-    hasMore: textOf(next) !== undefined,
+    before: textOf(before) ?? cursorIn(textOf(previous), "before") ?? null,
+    after: textOf(after) ?? cursorIn(textOf(next), "after") ?? null,
+    hasMore: textOf(isBackward ? previous : next) !== undefined,
   };
 }
 
-/** Some pages have a `next` link but no cursors. */
-const cursorIn = (next: string | undefined): string | undefined =>
-  (next !== undefined && URL.canParse(next) && new URL(next).searchParams.get("after")) || undefined;
+/** Some pages have a `next` or `previous` link but no cursors. */
+const cursorIn = (link: string | undefined, name: "after" | "before"): string | undefined =>
+  (link !== undefined && URL.canParse(link) && new URL(link).searchParams.get(name)) || undefined;
 
 interface ListBounds {
   maxPages: number;

@@ -216,6 +216,9 @@ t.test("ad objects", async (t) => {
     const second = (await other.read(`/campaigns?limit=3&after=${first.paging.cursors.after}`)).body;
     const back = (await other.read(`/campaigns?limit=3&before=${second.paging.cursors.before}`)).body;
     t.same(back.data, first.data);
+    t.equal(back.paging.has_more, false, "there are no items before the first page");
+    const last = (await other.read(`/campaigns?limit=1&before=${second.paging.cursors.before}`)).body;
+    t.match(last, { data: [first.data[2]], paging: { has_more: true } });
     t.same(
       (await other.read("/campaigns?status=ACTIVE")).body.data.map(({ name }: { name: string }) => name),
       ["Three"],

@@ -52,6 +52,10 @@ t.test("insights", async (t) => {
       if (!body.paging.has_more) {
         const previous = await query(`${WEEK}&limit=3&before=${body.paging.cursors.before}`);
         t.same(previous.body.data, whole.body.data.slice(3, 6));
+        t.equal(previous.body.paging.has_more, true);
+        const firstRows = await query(`${WEEK}&limit=3&before=${previous.body.paging.cursors.before}`);
+        t.same(firstRows.body.data, whole.body.data.slice(0, 3));
+        t.equal(firstRows.body.paging.has_more, false);
         break;
       }
       after = body.paging.cursors.after;
