@@ -6,7 +6,7 @@ import { PlatformFailure } from "../../platforms/errors/failure.ts";
 import type { Verdict } from "../../platforms/errors/verdicts.ts";
 import { PLATFORM_CALL_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { beginStatusRead, type ReportRow } from "../../store/ads/insights-reports.ts";
+import { beginStatusRead, type ReportRow, releaseStatusRead } from "../../store/ads/insights-reports.ts";
 import type { Database } from "../../store/database/database.ts";
 import { type AdAccountAccess, callForAccount, forAllCallers } from "./ad-account-access.ts";
 import type { AdObjectParts } from "./ad-objects.ts";
@@ -22,7 +22,10 @@ export interface ReportRef {
 }
 
 export interface ReportReader {
-  /** Returns a status that is at most 5 seconds old. All callers together read it from the platform once in that time. */
+  /**
+   * Returns a status that is at most 5 seconds old. All callers together read it from the platform once in that time,
+   * unless the read fails: the callers that wait in this process get its error, the next one reads again.
+   */
   readStatus(ref: ReportRef): Promise<ReportRun>;
   /** Returns the rows of a run; none before it has completed. */
   readRows(ref: ReportRef, page: ListPageRequest): Promise<PlatformListPage>;
@@ -30,8 +33,8 @@ export interface ReportReader {
 
 const STATUS_LIFETIME_MS = 5 * SECOND;
 const MAX_CACHED_RUNS = 1_000;
-/** Time between two looks for the result of a read that another request has begun. */
-const RESULT_POLL_MS = 200;
+/** Time between two looks for the result of a read that another process has begun. */
+const RESULT_POLL_MS = 500;
 
 export function createReportReader(parts: Omit<AdObjectParts, "db">): ReportReader {
   const { insights } = parts.platforms.ads;
@@ -48,27 +51,45 @@ export function createReportReader(parts: Omit<AdObjectParts, "db">): ReportRead
     fetchMethod: (_key, _stale, { context }) => readFromPlatform(context),
   });
 
-  async function readStored(ref: ReportRef, { client_id, id }: ReportRow): Promise<ReportRun> {
+  /** The reads of stored statuses in progress in this process, for all callers that want the same one. */
+  const readsInProgress = new Map<string, Promise<ReportRun>>();
+
+  function shareRead(key: string, read: () => Promise<ReportRun>): Promise<ReportRun> {
+    const current = readsInProgress.get(key);
+    if (current) return current;
+    const started = read().finally(() => readsInProgress.delete(key));
+    readsInProgress.set(key, started);
+    return started;
+  }
+
+  async function readStored(ref: ReportRef): Promise<ReportRun> {
     const endsAt = performance.now() + PLATFORM_CALL_DEADLINE_MS;
     while (performance.now() < endsAt) {
-      const stored = await beginStatusRead(ref.db, client_id, id);
+      const stored = await beginStatusRead(ref.db, ref.account.row.client_id, ref.id);
       if (stored?.isFresh) return stored.run as ReportRun;
-      if (!stored || stored.isReader) return readAndRecord(ref);
+      if (!stored || stored.claim !== null) return readAndRecord(ref, stored?.claim);
       await sleep(RESULT_POLL_MS);
     }
     throw new PlatformFailure("timeout", "The platform did not respond in time", { retryable: true });
   }
 
-  async function readAndRecord(ref: ReportRef): Promise<ReportRun> {
-    const run = await readFromPlatform(ref);
-    await recordRun(ref.db, ref.account.row, run);
-    return run;
+  async function readAndRecord(ref: ReportRef, claim: string | null | undefined): Promise<ReportRun> {
+    try {
+      const run = await readFromPlatform(ref);
+      await recordRun(ref.db, ref.account.row, run);
+      return run;
+    } catch (error) {
+      // The caller needs the error of the read. A claim that is not released ends after 5 seconds.
+      if (claim) await releaseStatusRead(ref.db, ref.id, claim).catch(() => undefined);
+      throw error;
+    }
   }
 
   const readStatus: ReportReader["readStatus"] = (ref) => {
-    if (ref.report) return readStored(ref, ref.report);
     const { client_id, ad_account_id } = ref.account.row;
-    return otherRuns.forceFetch(`${client_id} ${ad_account_id} ${ref.id}`, { context: ref });
+    const key = `${client_id} ${ad_account_id} ${ref.id}`;
+    if (!ref.report) return otherRuns.forceFetch(key, { context: ref });
+    return shareRead(key, () => readStored({ ...ref, db: forAllCallers(parts, ref).db }));
   };
 
   return {

@@ -68,8 +68,8 @@ export async function findReport(db: Queryable, id: string): Promise<ReportRow |
 export interface StoredStatus {
   run: object;
   isFresh: boolean;
-  /** True for one caller at a time, who then reads the status. */
-  isReader: boolean;
+  /** For one caller at a time, who then reads the status; null for the others. */
+  claim: string | null;
 }
 
 const FRESH = "now() - interval '5 seconds'";
@@ -82,9 +82,9 @@ const BEGIN_READ = sql(`
     and id = $2
     and read_at < ${FRESH}
     and read_started_at < ${FRESH}
-    returning id
+    returning id, read_started_at::text as claim
   )
-  select r.run, r.read_at >= ${FRESH} as "isFresh", b.id is not null as "isReader"
+  select r.run, r.read_at >= ${FRESH} as "isFresh", b.claim
   from insights_reports r
   left join begun b on b.id = r.id
   where r.client_id = $1
@@ -98,6 +98,17 @@ export async function beginStatusRead(
 ): Promise<StoredStatus | undefined> {
   const [row] = await db.query<StoredStatus>(BEGIN_READ, [clientId, id]);
   return row;
+}
+
+const RELEASE_READ = sql(`
+  update insights_reports
+  set read_started_at = default
+  where id = $1
+  and read_started_at = $2::timestamptz`);
+
+/** Spans all clients: the read with this claim failed, so the next caller may begin one at once. */
+export async function releaseStatusRead(db: Queryable, id: string, claim: string): Promise<void> {
+  await db.query(RELEASE_READ, [id, claim]);
 }
 
 /** SQL: a report is checked less often as it ages. */
