@@ -3,12 +3,7 @@ import { withDeadTokenCheck } from "../../platforms/errors/failure.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { openConnectionToken } from "../../security/connection-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
-import {
-  type AdAccountRow,
-  type AdAccountTokenRow,
-  findAdAccount,
-  findAdAccountByPlatformId,
-} from "../../store/ads/ad-accounts.ts";
+import { type AdAccountRow, type AdAccountTokenRow, findAdAccount } from "../../store/ads/ad-accounts.ts";
 import type { Database } from "../../store/database/database.ts";
 import { aboutRequester, type Requester } from "../tenants/request-actor.ts";
 import { revokeConnections } from "./ad-accounts.ts";
@@ -30,6 +25,7 @@ export type OpenAdAccountOutcome =
   /** The account's token is dead. */
   | { outcome: "revoked" };
 
+/** Opens the client's account with this id, Herald's or the platform's. */
 export async function openAdAccount(
   { db, secretBox }: Parts,
   requester: Requester,
@@ -49,7 +45,7 @@ export async function openActiveAdAccount(
   requester: Requester,
   adAccountId: string,
 ): Promise<OpenActiveAdAccountOutcome> {
-  const row = await findAdAccountByPlatformId(db, requester.clientId, adAccountId);
+  const row = await findAdAccount(db, requester.clientId, adAccountId);
   const opened = openRow(secretBox, requester, row);
   if (opened.outcome !== "opened" || row?.status === "active") return opened;
   return { outcome: "not_active", status: opened.account.row.status };

@@ -39,6 +39,7 @@ export type StatusChangeOutcome =
   | { outcome: "revoked" };
 
 interface StatusChange {
+  /** Herald's id or the platform's. */
   id: string;
   status: SettableStatus;
 }
@@ -53,11 +54,12 @@ export const changeAdAccountStatus = (
 export async function applyStatusChange(
   tx: Queryable,
   actor: AuditActor,
-  { id, status }: StatusChange,
+  change: StatusChange,
 ): Promise<StatusChangeOutcome> {
   const { clientId } = actor;
-  const former = await lockAdAccount(tx, clientId, id);
+  const former = await lockAdAccount(tx, clientId, change.id);
   if (!former) return { outcome: "not_found" };
+  const [id, { status }] = [former.id, change];
   const transition = TRANSITIONS[former.status as AdAccountStatus][status];
   if (transition === "stays") return { outcome: "set", row: former, changed: false };
   if (transition !== "goes") return { outcome: transition };

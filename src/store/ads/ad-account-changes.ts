@@ -4,6 +4,7 @@ import {
   AD_ACCOUNT_FACTS,
   type AdAccountFacts,
   type AdAccountRow,
+  byEitherId,
 } from "./ad-accounts.ts";
 
 /** An ad account in a grant. */
@@ -134,20 +135,22 @@ export async function markUnreachable(
   return rows.map(({ ad_account_id }) => ad_account_id);
 }
 
-const LOCK = sql(`
+const lockStatement = byEitherId(
+  (column) => `
   select ${AD_ACCOUNT_COLUMNS}
   from ad_accounts a
   where a.client_id = $1
-  and a.id = $2
-  for update`);
+  and a.${column} = $2
+  for update`,
+);
 
-/** Locks the account until the transaction ends. */
+/** Locks the account with this id, Herald's or the platform's, until the transaction ends. */
 export async function lockAdAccount(
   tx: Queryable,
   clientId: string,
   id: string,
 ): Promise<AdAccountRow | undefined> {
-  const [row] = await tx.query<AdAccountRow>(LOCK, [clientId, id]);
+  const [row] = await tx.query<AdAccountRow>(lockStatement(id), [clientId, id]);
   return row;
 }
 

@@ -1,4 +1,4 @@
-import { type Queryable, sql } from "../database/database.ts";
+import { type Queryable, type Statement, sql } from "../database/database.ts";
 import { byNewest, MAX_UUID, type PageRequest, readPage } from "../database/paging.ts";
 
 /** Fields of an ad account that the platform reports. */
@@ -71,36 +71,31 @@ export const listAdAccounts = (
 ): Promise<AdAccountRow[]> =>
   readPage(db, clientId, { page, statements: LIST, filters: [status ?? null, q ?? null] });
 
-const findBy = (column: "id" | "ad_account_id") =>
-  sql(`
+/** Chooses the statement for an account's id: Herald's, or the platform's, which includes the `act_` prefix. */
+export function byEitherId(toText: (column: string) => string): (id: string) => Statement {
+  const [byId, byPlatformId] = [sql(toText("id")), sql(toText("ad_account_id"))];
+  return (id) => (id.startsWith("act_") ? byPlatformId : byId);
+}
+
+const findStatement = byEitherId(
+  (column) => `
   select ${AD_ACCOUNT_COLUMNS}, c.token_sealed
   from ad_accounts a
   left join ad_connections c on c.id = a.connection_id
   where a.client_id = $1
-  and a.${column} = $2`);
-
-const FIND = findBy("id");
-const FIND_BY_PLATFORM_ID = findBy("ad_account_id");
+  and a.${column} = $2`,
+);
 
 /** An ad account with its sealed token; null when it has none any more. */
 export type AdAccountTokenRow = AdAccountRow & { token_sealed: string | null };
 
+/** Finds an account by Herald's id or the platform's. */
 export async function findAdAccount(
   db: Queryable,
   clientId: string,
   id: string,
 ): Promise<AdAccountTokenRow | undefined> {
-  const [row] = await db.query<AdAccountTokenRow>(FIND, [clientId, id]);
-  return row;
-}
-
-/** Finds an account by the platform's id, which includes the `act_` prefix. */
-export async function findAdAccountByPlatformId(
-  db: Queryable,
-  clientId: string,
-  adAccountId: string,
-): Promise<AdAccountTokenRow | undefined> {
-  const [row] = await db.query<AdAccountTokenRow>(FIND_BY_PLATFORM_ID, [clientId, adAccountId]);
+  const [row] = await db.query<AdAccountTokenRow>(findStatement(id), [clientId, id]);
   return row;
 }
 

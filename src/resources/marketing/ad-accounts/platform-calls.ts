@@ -50,7 +50,7 @@ export async function refreshAdAccount(
   const { db, platforms } = parts;
   const account = await requireAdAccount(parts, requester, id);
   const read = await callForAccount(parts, account, () => platforms.ads.accounts.read(account.access));
-  const fetched = [{ id, ...toFacts(read) }];
+  const fetched = [{ id: account.row.id, ...toFacts(read) }];
   const { rows } = await recordSync(db, account.row.connection_id, { fetched, unreachableIds: [] });
   const row = rows[0] ?? (await findAdAccount(db, requester.clientId, id));
   if (!row) throw accountNotFound();

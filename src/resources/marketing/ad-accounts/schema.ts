@@ -18,8 +18,9 @@ export const adAccountFilters = {
 
 export const adAccountParams = object({
   id: Type.String({
-    format: "uuid",
-    description: "Herald's id of the ad account, not the ad platform's",
+    pattern: "^(act_\\d{1,32}|[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})$",
+    "x-message": "id must be the UUID of an ad account or the ad platform's id, such as act_1600000000000101",
+    description: "The ad account: Herald's id (a UUID) or the ad platform's id with its `act_` prefix",
     examples: ["0192f3a8-5c1d-7e6b-9a40-3f2b7e6a1d90"],
   }),
 });

@@ -80,30 +80,54 @@ t.test("ad accounts", async (t) => {
       });
   });
 
-  t.test("an ad account is read by Herald's id, and only by its client", async (t) => {
+  t.test("an ad account is found by Herald's id or the platform's, and only by its client", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const [account] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
-    t.same((await advertiser.call("GET", `/ad-accounts/${account.id}`)).body, account);
-    for (const id of [`act_${COFFEE_ACCOUNT_ID}`, "x", `${account.id}x`, `urn:uuid:${account.id}`])
+    const ids = [account.id, account.id.toUpperCase(), `act_${COFFEE_ACCOUNT_ID}`];
+    for (const id of ids) t.same((await advertiser.call("GET", `/ad-accounts/${id}`)).body, account);
+    for (const id of ["x", `${account.id}x`, `urn:uuid:${account.id}`, COFFEE_ACCOUNT_ID, "act_", "act_1x"])
       t.match(await advertiser.call("GET", `/ad-accounts/${id}`), {
         status: 400,
         body: { details: [{ path: "/id" }] },
       });
-    t.match(await advertiser.call("GET", `/ad-accounts/${randomUUID()}`), {
-      status: 404,
-      body: { error: "not_found" },
-    });
+    for (const id of [randomUUID(), "act_1", `act_${WHOLESALE_ACCOUNT_ID}`])
+      t.match(await advertiser.call("GET", `/ad-accounts/${id}`), {
+        status: 404,
+        body: { error: "not_found" },
+      });
     const otherAdvertiser = await context.makeAdvertiser();
     for (const [method, path, json] of [
       ["GET", "", undefined],
       ["PATCH", "", { status: "active" }],
       ["POST", "/refresh", undefined],
     ] as const)
-      t.equal(
-        (await otherAdvertiser.call(method, `/ad-accounts/${account.id}${path}`, json)).status,
-        404,
-        method,
-      );
+      for (const id of ids)
+        t.equal(
+          (await otherAdvertiser.call(method, `/ad-accounts/${id}${path}`, json)).status,
+          404,
+          `${method} ${id}`,
+        );
+  });
+
+  t.test("an ad account is changed and refreshed by the platform's id", async (t) => {
+    const advertiser = await context.makeAdvertiser();
+    const [account] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
+    const path = `/ad-accounts/act_${COFFEE_ACCOUNT_ID}`;
+    for (const status of ["active", "disabled"])
+      t.match(await advertiser.call("PATCH", path, { status }), {
+        status: 200,
+        body: { id: account.id, status },
+      });
+    const targets = await api.db.query(
+      "select distinct target from audit_log where client_id = $1 and action = 'ad_account.status_changed'",
+      [advertiser.id],
+    );
+    t.same(targets, [{ target: account.id }], "the audit log names Herald's id");
+    await api.db.query("update ad_accounts set name = 'Former' where client_id = $1", [advertiser.id]);
+    t.match(await advertiser.call("POST", `${path}/refresh`), {
+      status: 200,
+      body: { id: account.id, name: account.name, status: "disabled" },
+    });
   });
 
   t.test("an ad account changes status only as the transition table allows", async (t) => {
