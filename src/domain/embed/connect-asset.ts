@@ -76,5 +76,6 @@ export const pauseSteps = (
   answer: Pick<TryPause, "phase" | "choices" | "pinTriesLeft">,
 ): Promise<void> => {
   const grantSealed = sealGrant(secretBox, row.id, JSON.stringify(grant));
-  return pauseTry(db, lease, { ...answer, grantSealed, ttlMs: SIGNUP_ANSWER_TTL_MS });
+  const grantUserId = grant.platformUserId ?? null;
+  return pauseTry(db, lease, { ...answer, grantSealed, grantUserId, ttlMs: SIGNUP_ANSWER_TTL_MS });
 };

@@ -7,6 +7,7 @@ import {
   removeUserFromChannels,
 } from "../../store/channels/channel-owners.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
+import { eraseGrantsOfUser } from "../../store/embed/sessions.ts";
 import { insertDataDeletion } from "../../store/tenants/data-deletions.ts";
 import { revokeConnections } from "../ads/ad-accounts.ts";
 import { channelDisconnected } from "../channels/channel-events.ts";
@@ -38,6 +39,8 @@ interface RevokedGrants {
   channels: ChannelOwnerRow[];
   /** How many connections to ad accounts. */
   connections: number;
+  /** How many signups that waited for the person. */
+  signups: number;
 }
 
 async function revokeGrants(tx: Queryable, { id, until }: PlatformUser): Promise<RevokedGrants> {
@@ -50,7 +53,8 @@ async function revokeGrants(tx: Queryable, { id, until }: PlatformUser): Promise
     await auditDisconnect(tx, serviceActor(channel.client_id), { ...channel, reason: "token_dead" });
   const connections = await findConnectionsOfUser(tx, id, until);
   await revokeConnections(tx, connections);
-  return { channels, connections: connections.length };
+  const signups = await eraseGrantsOfUser(tx, id, until);
+  return { channels, connections: connections.length, signups };
 }
 
 /** Revokes the person's grants and deletes their id and tokens. Returns the confirmation code. */
@@ -58,8 +62,9 @@ export async function deleteUserData({ db, log }: Parts, user: PlatformUser): Pr
   const confirmation_code = randomText(20);
   const revoked = await db.transaction(async (tx) => {
     const grants = await revokeGrants(tx, user);
+    const { connections, signups } = grants;
     const channels = await removeUserFromChannels(tx, user.id, user.until);
-    await insertDataDeletion(tx, { confirmation_code, connections: grants.connections, channels });
+    await insertDataDeletion(tx, { confirmation_code, connections, channels, signups });
     return grants;
   });
   logDeadTokens(log, revoked.channels);

@@ -3,9 +3,9 @@ import type { DataDeletionRow } from "../../store/tenants/data-deletions.ts";
 
 const pluralize = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-const outcomeOf = ({ connections, channels }: DataDeletionRow): string =>
-  connections + channels > 0
-    ? `We have erased your identity and your access tokens from ${pluralize(connections, "ad connection")} and ${pluralize(channels, "messaging channel")}.`
+const outcomeOf = ({ connections, channels, signups }: DataDeletionRow): string =>
+  connections + channels + signups > 0
+    ? `We have erased your identity and your access tokens from ${pluralize(connections, "ad connection")}, ${pluralize(channels, "messaging channel")} and ${pluralize(signups, "unfinished signup")}.`
     : "We had no data about you.";
 
 export const dataDeletionView = (row: DataDeletionRow): View => ({

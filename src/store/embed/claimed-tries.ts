@@ -30,13 +30,17 @@ const PAUSE = sql(`
     try_until = now() + $4 * interval '1 millisecond',
     grant_sealed = $5,
     choices = $6,
-    pin_tries_left = $7
+    pin_tries_left = $7,
+    grant_user_id = $8,
+    granted_at = coalesce(granted_at, now())
   ${OWN_TRY}`);
 
 export interface TryPause {
   phase: "choosing" | "pin";
   ttlMs: number;
   grantSealed: string;
+  /** The person's id at the platform; null when the platform did not report it. */
+  grantUserId: string | null;
   choices: string | null;
   pinTriesLeft: number | null;
 }
@@ -47,8 +51,9 @@ export async function pauseTry(
   { sessionId, lease }: TryLease,
   pause: TryPause,
 ): Promise<void> {
-  const { phase, ttlMs, grantSealed, choices, pinTriesLeft } = pause;
-  await db.query(PAUSE, [sessionId, lease, phase, ttlMs, grantSealed, choices, pinTriesLeft]);
+  const { phase, ttlMs, grantSealed, choices, pinTriesLeft, grantUserId } = pause;
+  const values = [sessionId, lease, phase, ttlMs, grantSealed, choices, pinTriesLeft, grantUserId];
+  await db.query(PAUSE, values);
 }
 
 const FAIL = sql(`

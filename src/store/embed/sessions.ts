@@ -54,7 +54,8 @@ export const SESSION_COLUMNS = `id, client_id, ${STATUS} as status, allowed_orig
     created_at, expires_at, opened_at, completed_at, revoked_at, result, error_code, error_message, error_step`;
 
 /** Assignments that take the try from the request that has claimed it and erase what the person granted. */
-export const RESET_TRY = "try_lease = null, grant_sealed = null, choices = null, pin_tries_left = null";
+export const RESET_TRY = `try_lease = null, grant_sealed = null, grant_user_id = null, granted_at = null, choices = null,
+    pin_tries_left = null`;
 
 /** Assignments that end the current try. */
 export const END_TRY = `try_id = null, try_platform = null, try_phase = null, try_until = null, ${RESET_TRY}`;
@@ -157,6 +158,19 @@ const ERASE_GRANTS = sql(`
 /** Spans all clients: erases the grants of up to `limit` tries that ended without a request; returns how many. */
 export async function eraseEndedGrants(db: Queryable, limit: number): Promise<number> {
   return (await db.query(ERASE_GRANTS, [limit])).length;
+}
+
+const ERASE_USER_GRANTS = sql(`
+  update embed_sessions
+  set ${END_TRY}
+  where grant_sealed is not null
+  and grant_user_id = $1
+  and granted_at <= $2
+  returning 1 as one`);
+
+/** Spans all clients: ends the tries that wait with a grant that this person gave up to `until`; returns how many. */
+export async function eraseGrantsOfUser(tx: Queryable, platformUserId: string, until: Date): Promise<number> {
+  return (await tx.query(ERASE_USER_GRANTS, [platformUserId, until])).length;
 }
 
 const DELETE_OLD = sql(`

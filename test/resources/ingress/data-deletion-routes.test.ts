@@ -1,7 +1,10 @@
 import { createHmac } from "node:crypto";
 import t from "tap";
+import { PERSON } from "../../../src/sandbox/built-in-assets.ts";
+import { ENDED_TRY, startSignupContext, storedTryOf } from "../../fixtures/embed/signup.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readClientEvents } from "../../fixtures/platforms/webhooks.ts";
+import { OTHER_WABA_ID, PIN_NUMBER_ID, WABA_ID } from "../../fixtures/sandbox/assets.ts";
 import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
 import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
@@ -152,12 +155,47 @@ t.test("a data deletion erases the person's data and provides a confirmation vie
 
   const view = await api.call("GET", new URL(url).pathname);
   t.equal(view.status, 200);
-  t.match(view.text, "1 ad connection and 1 messaging channel");
+  t.match(view.text, "1 ad connection, 1 messaging channel and 0 unfinished signups");
   t.match(view.text, confirmation_code);
   t.match(view.headers.get("content-security-policy"), "frame-ancestors 'none'");
   t.notMatch(view.text, platformUserId);
   const again = await post(api, "/platform/data-deletion", signedUserRequest(platformUserId));
   t.match((await api.call("GET", new URL(again.body.url).pathname)).text, "We had no data about you.");
+});
+
+t.test("the grant of a signup that waits for the person is erased", async (t) => {
+  const context = await startSignupContext(t);
+  const { api } = context;
+  const host = await context.makeHost();
+  const waiting = async (...assets: string[]) => {
+    const page = await host.open();
+    await page.grant("chatapp", ...assets);
+    return page;
+  };
+  const choosing = await waiting(WABA_ID, OTHER_WABA_ID);
+  const pin = await waiting(WABA_ID, OTHER_WABA_ID);
+  await pin.post("choice", { asset_id: PIN_NUMBER_ID });
+  t.match(await pin.state(), { try: { phase: "pin" } });
+  const { id: personId } = PERSON;
+  await post(api, "/platform/data-deletion", signedUserRequest(newPlatformId()));
+  await post(api, "/platform/data-deletion", signedUserRequest(personId, nowSeconds() - 3600));
+  for (const page of [choosing, pin])
+    t.match(await storedTryOf(context, page), { grant_sealed: String }, "another person, or a later grant");
+  const { body } = await post(api, "/platform/data-deletion", signedUserRequest(personId));
+  for (const page of [choosing, pin]) {
+    t.same(await storedTryOf(context, page), ENDED_TRY);
+    t.match(await page.state(), { status: "opened", try: null }, "the person can begin again");
+  }
+  t.match((await api.call("GET", new URL(body.url).pathname)).text, "2 unfinished signups");
+  t.same(
+    await api.db.query("select id from embed_sessions where grant_user_id is not null"),
+    [],
+    "the id of the person is erased too",
+  );
+
+  const removed = await waiting(WABA_ID, OTHER_WABA_ID);
+  await post(api, "/platform/deauthorize", signedUserRequest(personId));
+  t.same(await storedTryOf(context, removed), ENDED_TRY);
 });
 
 t.test("an unknown confirmation code gets 404 and a malformed one 400", async (t) => {
