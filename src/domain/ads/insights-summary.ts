@@ -1,6 +1,8 @@
 import { LRUCache } from "lru-cache";
+import type { InsightsQuery } from "../../platforms/ads/insights.ts";
 import type { Fields } from "../../platforms/client/body.ts";
 import { textOf } from "../../platforms/client/json-values.ts";
+import { readAllItems } from "../../platforms/client/list-pages.ts";
 import { type Day, type DayRange, daysOf, firstOfMonth, plusDays, todayIn } from "../../runtime/days.ts";
 import { MINUTE } from "../../runtime/durations.ts";
 import type { SummaryPreset } from "../../schema/ad-enumerations.ts";
@@ -53,23 +55,21 @@ async function readSummary(
 ): Promise<InsightsSummary> {
   const period = toRange(preset, todayIn(row.timezone_name));
   const earlier = rangeBefore(period);
-  const { insights } = platforms.ads;
+  // The platform may return fewer rows on a page than requested.
+  const readRows = (query: InsightsQuery) =>
+    readAllItems((after) => platforms.ads.insights.rows(access, query, { limit: MAX_DAYS, after }));
   const [periods, days] = await Promise.all([
-    insights.rows(access, { fields: METRICS, timeRanges: [period, earlier] }),
-    insights.rows(
-      access,
-      { fields: DAILY_METRICS, timeRange: period, timeIncrement: "1" },
-      { limit: MAX_DAYS },
-    ),
+    readRows({ fields: METRICS, timeRanges: [period, earlier] }),
+    readRows({ fields: DAILY_METRICS, timeRange: period, timeIncrement: "1" }),
   ]);
-  const totals = toTotals(METRICS, findRow(periods.items, period.since));
-  const previous = toTotals(METRICS, findRow(periods.items, earlier.since));
+  const totals = toTotals(METRICS, findRow(periods, period.since));
+  const previous = toTotals(METRICS, findRow(periods, earlier.since));
   const change = Object.fromEntries(
     METRICS.map((metric) => [metric, changeOf(totals[metric], previous[metric])]),
   );
   const by_day = daysOf(period).map((date) => ({
     date,
-    ...toTotals(DAILY_METRICS, findRow(days.items, date)),
+    ...toTotals(DAILY_METRICS, findRow(days, date)),
   }));
   return {
     currency: row.currency,

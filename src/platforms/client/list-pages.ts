@@ -103,13 +103,12 @@ export async function* eachPageOfItems(
   for await (const { items } of eachListPage(read)) yield items;
 }
 
-export async function readAllListPages(
-  client: PlatformClient,
-  call: ListCall,
-  limit = 100,
-): Promise<Fields[]> {
+export const readAllListPages = (client: PlatformClient, call: ListCall, limit = 100): Promise<Fields[]> =>
+  readAllItems((after) => readListPage(client, call, { limit, after }));
+
+/** Reads the items of all pages. */
+export async function readAllItems(read: Parameters<typeof eachListPage>[0]): Promise<Fields[]> {
   const items: Fields[] = [];
-  const read = (after: string | undefined) => readListPage(client, call, { limit, after });
   for await (const page of eachListPage(read, COLLECTED_LIST))
     for (const item of page.items) items.push(item);
   return items;

@@ -1,9 +1,13 @@
 import t from "tap";
 import { daysOf, plusDays, todayIn } from "../../../../src/runtime/days.ts";
 import { SUMMARY_PRESETS } from "../../../../src/schema/ad-enumerations.ts";
+import { startApi } from "../../../fixtures/http/api.ts";
+import { startScriptedAdPlatform } from "../../../fixtures/platforms/scripted-ad-platform.ts";
+import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
 import { AD_ACCOUNT_IDS, startAdsContext } from "../../../fixtures/tenants/ad-grants.ts";
 import { makeActiveAdvertiser } from "../../../fixtures/tenants/ad-objects.ts";
 import { clearRequests, receivedRequests } from "../../../fixtures/tenants/insights-reports.ts";
+import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
 
 const METRICS = ["impressions", "clicks", "spend", "reach", "ctr", "cpc", "cpm"];
 const sum = (values: readonly string[]) => values.reduce((total, value) => total + Number(value), 0);
@@ -89,4 +93,33 @@ t.test("insights summary", async (t) => {
     const foreign = `/insights/summary?date_preset=last_7d&ad_account_id=act_${AD_ACCOUNT_IDS[1]}`;
     t.match(await advertiser.call("GET", foreign), { status: 404, body: { error: "not_found" } });
   });
+});
+
+/** Answers with one row of ten clicks for each period or day, in pages of at most seven rows, whatever `limit` says. */
+function answerInShortPages({ query }: { query: URLSearchParams }) {
+  const [period, periods] = [query.get("time_range"), query.get("time_ranges")];
+  const starts = period
+    ? daysOf(JSON.parse(period))
+    : JSON.parse(periods as string).map(({ since }: { since: string }) => since);
+  const from = Number(query.get("after") ?? 0);
+  const data = starts.slice(from, from + 7).map((date_start: string) => ({ date_start, clicks: "10" }));
+  const after = String(from + data.length);
+  const next = { next: "https://platform.example/next" };
+  return { data, paging: { cursors: { after }, ...(from + data.length < starts.length ? next : {}) } };
+}
+
+t.test("the days of a summary are read to the last page", async (t) => {
+  const platform = await startScriptedAdPlatform(t);
+  platform.setAnswer("insights", answerInShortPages);
+  const api = await startApi(t, { settings: { AD_PLATFORM_URL: platform.base } });
+  const tenant = await makeTenant(api);
+  const { headers } = await tenant.createKey("marketing:read");
+  const { adAccountId } = await grantAdAccount(api, tenant);
+  const path = `/api/marketing/insights/summary?ad_account_id=${adAccountId}&date_preset=last_90d`;
+  const { status, body } = await api.call("GET", path, { headers });
+  t.equal(status, 200);
+  t.same(
+    body.by_day.map(({ clicks }: { clicks: string }) => clicks),
+    Array(90).fill("10"),
+  );
 });
