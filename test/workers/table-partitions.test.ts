@@ -207,6 +207,19 @@ t.test("idempotency keys are deleted after a day", async (t) => {
   t.equal((await db.query("select 1 from idempotency_keys")).length, 1);
 });
 
+t.test("registered videos are deleted after 90 days", async (t) => {
+  const { db, clientId } = await open(t);
+  await db.query(
+    `insert into ad_videos (client_id, ad_account_id, video_id, created_at)
+    select $1, 'act_1', age::text, now() - age
+    from unnest('{89 days, 91 days, 1 year}'::interval[]) as age`,
+    [clientId],
+  );
+  t.match(await applyRetention(RETENTION, db), { ad_videos_deleted: 2 });
+  t.match(await applyRetention(RETENTION, db), { ad_videos_deleted: 0 });
+  t.same(await db.query("select video_id from ad_videos"), [{ video_id: "89 days" }]);
+});
+
 t.test("claimed operations are deleted after a day", async (t) => {
   const { db, clientId } = await open(t);
   await db.query(

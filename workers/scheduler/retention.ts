@@ -1,6 +1,7 @@
 import { KNOWN_NETWORK_MS } from "../../src/domain/tenants/verify-password.ts";
 import { runSteps } from "../../src/runtime/async/run-steps.ts";
 import { DAY } from "../../src/runtime/durations.ts";
+import { AD_VIDEO_RETENTION_MS, deleteOldAdVideos } from "../../src/store/ads/ad-videos.ts";
 import { deleteOldReports, REPORT_RETENTION_MS } from "../../src/store/ads/insights-reports.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { dropPartitions } from "../../src/store/database/partitions.ts";
@@ -33,6 +34,7 @@ export async function applyRetention(settings: RetentionSettings, db: Database, 
     fingerprints_deleted: () =>
       runInBatches((limit) => deleteOldFingerprints(db, FINGERPRINT_RETENTION_MS, limit)),
     insights_reports_deleted: () => runInBatches((limit) => deleteOldReports(db, REPORT_RETENTION_MS, limit)),
+    ad_videos_deleted: () => runInBatches((limit) => deleteOldAdVideos(db, AD_VIDEO_RETENTION_MS, limit)),
     sessions_deleted: () => runInBatches((limit) => deleteOldSessions(db, KNOWN_NETWORK_MS, limit)),
     idempotency_keys_deleted: () => runInBatches((limit) => deleteExpiredIdempotencyKeys(db, limit)),
     embed_sessions_expired: () => runInBatches((limit) => markExpired(db, limit)),

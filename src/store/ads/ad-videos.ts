@@ -1,3 +1,4 @@
+import { DAY } from "../../runtime/durations.ts";
 import { type Queryable, sql } from "../database/database.ts";
 
 export interface AdVideoRef {
@@ -35,4 +36,22 @@ export async function hasAdVideo(
 ): Promise<boolean> {
   const rows = await db.query(EXISTS, [clientId, adAccountId, videoId]);
   return rows.length > 0;
+}
+
+/** The platform has processed a video long before; afterwards the client refers to it in creatives only. */
+export const AD_VIDEO_RETENTION_MS = 90 * DAY;
+
+const DELETE_OLD = sql(`
+  delete from ad_videos
+  where (client_id, ad_account_id, video_id) in (
+    select client_id, ad_account_id, video_id
+    from ad_videos
+    where created_at < now() - $1 * interval '1 ms'
+    limit $2
+  )
+  returning 1 as one`);
+
+/** Spans all clients. Returns how many were deleted; the videos stay at the platform. */
+export async function deleteOldAdVideos(db: Queryable, ageMs: number, limit: number): Promise<number> {
+  return (await db.query(DELETE_OLD, [ageMs, limit])).length;
 }

@@ -39,6 +39,7 @@ const MIGRATION_HASHES: Record<string, string> = {
   "026_message_timeline.sql": "6c44b6b82976a8cbf0c75cdecdf3690d9cb49e2d126a4160f1b2b721daea297b",
   "027_sends_due.sql": "0208c46f7f610714f482c653cf6aa624da230f1ae92c024b694a0ed20fa82058",
   "028_signup_grant_users.sql": "39f6175ae772a7c15b5e4ae0435deec18cc5e520b58e2fba2d5234f3b10a4063",
+  "029_ad_videos_created_at.sql": "5d48241038ab78af350d94eccd32d70c592d369b09a766aee03b7e6cb918fce8",
 };
 
 t.test("concurrent runs apply each file once, and a later run applies none", async (t) => {

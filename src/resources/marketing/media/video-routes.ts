@@ -49,7 +49,8 @@ const readRoute = (parts: VideoParts) =>
     operationId: "getVideo",
     scope: "marketing:read",
     summary: "Read how far the processing of a video is",
-    description: "Only videos that your client registered through this API in the ad account are found.",
+    description:
+      "Only videos that your client registered through this API in the ad account within the last 90 days are found.",
     errors: ACCOUNT_ERRORS,
     params: videoParams,
     query: object({ ad_account_id: adAccountId }),
