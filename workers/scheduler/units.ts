@@ -63,13 +63,13 @@ const eachAlone = <U>(units: readonly U[]): U[][] => units.map((unit) => [unit])
 async function processBatch<U extends { id: string }>(work: UnitWork<U>, batch: readonly U[]): Promise<void> {
   const { db, claims, claimant } = work;
   const ids = batch.map(({ id }) => id);
-  const claimed = await claims.claim(db, ids, claimant.worker);
-  if (claimed.size === 0) return;
   let isDone = false;
   try {
-    isDone = await work.process(batch.filter(({ id }) => claimed.has(id)));
+    const claimed = await claims.claim(db, ids, claimant.worker);
+    isDone = claimed.size === 0 || (await work.process(batch.filter(({ id }) => claimed.has(id))));
   } finally {
-    // Units that are not released here are released by the next run.
+    // Also when the claim failed: Postgres may have committed it. Units that are not released here are released by the
+    // next run.
     if (!isDone) await claims.release(db, ids, claimant.worker).catch(() => {});
   }
 }

@@ -1,6 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { IS_NOT_QUARANTINED, IS_NOT_SUSPECT, IS_QUARANTINED } from "../processes/deaths.ts";
-import { isLeaseExpired, type LeaseLimits } from "../processes/workers.ts";
+import { deathsAfterExpiry, isLeaseExpired, type LeaseLimits } from "../processes/workers.ts";
 import { isAlive, lockAliveClients } from "../tenants/client-locks.ts";
 import { columnsOf, type DeliveryRef, IS_WAITING, partitionBy, smallSetHint } from "./delivery-refs.ts";
 
@@ -8,11 +8,11 @@ import { columnsOf, type DeliveryRef, IS_WAITING, partitionBy, smallSetHint } fr
 
 /**
  * A lost attempt may have arrived or not, so the delivery is due again immediately, with the same number of
- * attempts. It counts the death of its dispatcher and fails at MAX_DEATHS of them.
+ * attempts. It counts the death of its dispatcher, if that has died, and fails at MAX_DEATHS of them.
  */
 const RECOVER = sql(`
   with lost as materialized (
-    select d.client_id, d.id, d.attempts, d.deaths + 1 as deaths
+    select d.client_id, d.id, d.attempts, ${deathsAfterExpiry("d")} as deaths
     from deliveries d
     where d.state = 'in_flight'
     and ${isLeaseExpired("d")}

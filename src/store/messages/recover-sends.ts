@@ -1,14 +1,14 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { isLeaseExpired, type LeaseLimits } from "../processes/workers.ts";
+import { deathsAfterExpiry, isLeaseExpired, type LeaseLimits } from "../processes/workers.ts";
 import { appendAttempt } from "./platform-attempts.ts";
 import { SETTLED_COLUMNS, type SettledSend, sendingStep } from "./settled-sends.ts";
 
 /** Everything here spans all clients: it recovers sends that a dead dispatcher had claimed. */
 
-/** A send whose request was not written is due again immediately and counts the death of its dispatcher. */
+/** A send whose request was not written is due again immediately and counts the death of a dispatcher that has died. */
 const REQUEUE_UNSTARTED = sql(`
   with lost as materialized (
-    select s.client_id, s.id
+    select s.client_id, s.id, ${deathsAfterExpiry("s")} as deaths
     from sends s
     where s.state = 'in_hand'
     and s.sending_at is null
@@ -19,7 +19,7 @@ const REQUEUE_UNSTARTED = sql(`
   update sends s
   set
     state = 'waiting',
-    deaths = s.deaths + 1,
+    deaths = l.deaths,
     enqueued_at = null,
     worker_id = null,
     lease = null,

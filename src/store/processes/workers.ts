@@ -74,8 +74,18 @@ export const isLeaseOfDeadWorker = ({ worker, claimedAt, deadAfter }: LeaseSql):
         and w.heartbeat_at > now() - ${deadAfter} * interval '1 millisecond'
       )`;
 
+/** SQL: true when the worker of a claimed row is dead; $1 is deadAfter. */
+const isWorkerDead = (row: string): string =>
+  isLeaseOfDeadWorker({ worker: `${row}.worker_id`, claimedAt: `${row}.claimed_at`, deadAfter: "$1" });
+
 /** SQL: true when the lease of a claimed row has expired; $1 is deadAfter, $2 is maxLeaseMs. */
 export const isLeaseExpired = (row: string): string => `(
       ${row}.claimed_at < now() - $2 * interval '1 millisecond'
-      or ${isLeaseOfDeadWorker({ worker: `${row}.worker_id`, claimedAt: `${row}.claimed_at`, deadAfter: "$1" })}
+      or ${isWorkerDead(row)}
     )`;
+
+/**
+ * SQL: the deaths of a row whose lease has expired; $1 is deadAfter. A worker that is alive does not count: it lost the
+ * answer to its claim and does not process the row.
+ */
+export const deathsAfterExpiry = (row: string): string => `${row}.deaths + (${isWorkerDead(row)})::integer`;

@@ -6,7 +6,7 @@ import {
   listUncheckedConnections,
   markChecked,
 } from "../../../src/store/ads/ad-connections.ts";
-import type { QuarantinedUnit } from "../../../src/store/processes/unit-claims.ts";
+import type { QuarantinedUnit, UnitClaims } from "../../../src/store/processes/unit-claims.ts";
 import { recordHeartbeat } from "../../../src/store/processes/workers.ts";
 import { createClient } from "../../../src/store/tenants/clients.ts";
 import { processUnits, type UnitWork } from "../../../workers/scheduler/units.ts";
@@ -138,4 +138,13 @@ t.test("a unit that is not completed keeps its deaths and is released", async (t
   };
   await t.rejects(run({ process: fail }), { message: "Postgres refused the row" });
   t.same(await read(id), { deaths: 3, worker_id: null });
+  const claims: UnitClaims = {
+    ...connectionClaims,
+    async claim(...input) {
+      await connectionClaims.claim(...input);
+      throw new Error("the connection broke");
+    },
+  };
+  await t.rejects(run({ claims }), { message: "the connection broke" });
+  t.same(await read(id), { deaths: 3, worker_id: null }, "the answer to its claim was lost");
 });

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import { createStreams } from "../../../../src/queue/streams.ts";
-import { HOUR, MINUTE } from "../../../../src/runtime/durations.ts";
+import { MAX_LEASE_MS } from "../../../../src/runtime/deadlines.ts";
+import { HOUR, MINUTE, SECOND } from "../../../../src/runtime/durations.ts";
 import { claimSends } from "../../../../src/store/messages/claim-sends.ts";
 import { finishSends } from "../../../../src/store/messages/finish-sends.ts";
 import { countFailedMessages } from "../../../../src/store/messages/queue-metrics.ts";
 import { enqueueSends } from "../../../../src/store/messages/sweep-sends.ts";
+import { recordHeartbeat } from "../../../../src/store/processes/workers.ts";
 import { type SendSweepParts, sweepSends } from "../../../../workers/dispatcher/sending/sweeper.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
 import { type Api, startApi } from "../../../fixtures/http/api.ts";
@@ -82,6 +84,15 @@ t.test(
     t.same(events, [{ type: "message.send_result" }, { type: "message.status" }]);
   },
 );
+
+t.test("a send whose dispatcher is alive but lost the answer to its claim counts no death", async (t) => {
+  const { api, parts, insert } = await open(t);
+  await recordHeartbeat(api.db, "wrk_alive", "dispatcher");
+  const claimedAt = new Date(Date.now() - MAX_LEASE_MS - SECOND);
+  const id = await insert({ ...unstarted(), worker_id: "wrk_alive", claimed_at: claimedAt, deaths: 4 });
+  await sweepSends(parts);
+  t.match(await readSend(api, id), { state: "waiting", deaths: 4, lease: null });
+});
 
 t.test("the sweep queues one suspect at a time, the one that has been due longest first", async (t) => {
   const { api, tenant, channel_id, parts, insert } = await open(t);
