@@ -66,13 +66,8 @@ export function inspectSettings(env: Environment): { config: Partial<Config>; pr
     const value = source === undefined ? undefined : setting.kind.parse(source);
     // A fallback derived from another invalid setting is not reported as a second problem.
     if (rawValue !== undefined && value === undefined) addProblem(`must be ${setting.kind.expects}`);
-    if (
-      isProduction &&
-      setting.httpsInProduction &&
-      typeof value === "string" &&
-      !value.startsWith("https://")
-    )
-      addProblem("must start with https:// in production");
+    const refusal = isProduction ? productionRefusal(setting, value) : undefined;
+    if (refusal) addProblem(refusal);
     return [name, value];
   });
   problems.push(...userTokenProblems(env));
@@ -84,6 +79,15 @@ function missingProblem(setting: Setting<unknown>, rawValue: string | undefined,
   if (setting.required === "always") return `is required: ${setting.kind.expects}`;
   if (setting.required === "production" && isProduction)
     return `is required in production: ${setting.httpsInProduction ? setting.kind.expects.replace("http or ", "") : setting.kind.expects}`;
+  return undefined;
+}
+
+function productionRefusal(setting: Setting<unknown>, value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  if (setting.httpsInProduction && !value.startsWith("https://"))
+    return "must start with https:// in production";
+  if (setting.ownValueInProduction && value === setting.fallback)
+    return "must not be the sandbox's value in production";
   return undefined;
 }
 

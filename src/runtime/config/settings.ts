@@ -39,6 +39,8 @@ export interface Setting<T> {
   /** How to obtain a valid value, when the kind does not explain it. */
   remedy?: string;
   httpsInProduction?: true;
+  /** Production refuses the fallback: it is public, so anyone could sign or verify with it. */
+  ownValueInProduction?: true;
 }
 
 const setting = <T>(kind: Kind<T>, options: Omit<Setting<T>, "kind">): Setting<T> => ({ kind, ...options });
@@ -59,6 +61,12 @@ const platformAppSetting = (fallback: string, meaning: string) =>
     fallbackLabel: "the sandbox's value; required in production",
     required: "production",
   });
+
+const platformSecretSetting = (fallback: string, meaning: string): Setting<string> => ({
+  ...platformAppSetting(fallback, meaning),
+  fallbackLabel: "the sandbox's value; another one is required in production",
+  ownValueInProduction: true,
+});
 
 export const SETTINGS = {
   NODE_ENV: setting(oneOf("development", "test", "production"), {
@@ -151,11 +159,11 @@ export const SETTINGS = {
     "id of the embedded signup's configuration at the platform",
   ),
   PLATFORM_APP_ID: platformAppSetting("1900000000000001", "id of Herald's app at the platform"),
-  PLATFORM_APP_SECRET: platformAppSetting(
+  PLATFORM_APP_SECRET: platformSecretSetting(
     "sandbox-app-secret",
     "secret of that app: signs calls to the platforms and verifies their webhooks",
   ),
-  PLATFORM_VERIFY_TOKEN: platformAppSetting(
+  PLATFORM_VERIFY_TOKEN: platformSecretSetting(
     "sandbox-verify-token",
     "token that a platform must present in the webhook handshake",
   ),

@@ -161,6 +161,17 @@ t.test("production requires every platform setting instead of using the sandbox"
   );
 });
 
+t.test("production refuses the sandbox's app secret and verify token, which are public", async (t) => {
+  const sandbox = readConfig(unconnectedSettings());
+  for (const name of ["PLATFORM_APP_SECRET", "PLATFORM_VERIFY_TOKEN"] as const)
+    t.same(problemsOf({ ...production(), [name]: sandbox[name] }), [
+      `${name} must not be the sandbox's value in production`,
+    ]);
+  const { PLATFORM_APP_SECRET, PLATFORM_VERIFY_TOKEN } = sandbox;
+  const own = { PLATFORM_APP_SECRET, PLATFORM_VERIFY_TOKEN };
+  t.same(problemsOf({ ...unconnectedSettings(), ...own }), [], "the local cluster sets them");
+});
+
 t.test("production requires https URLs", async (t) => {
   for (const name of ["PUBLIC_URL", "AD_PLATFORM_URL", "SIGNUP_DIALOG_URL", "CHAT_PLATFORM_URL"])
     t.same(problemsOf({ ...production(), [name]: "http://h.example" }), [
