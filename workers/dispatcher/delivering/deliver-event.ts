@@ -73,13 +73,17 @@ function prepareClaimed(
   row: ClaimedDelivery,
   { webhook_url, payload }: { webhook_url: string; payload: string },
 ): PreparedAttempt {
-  return prepareAttempt(parts, { ...row, id: row.client_id, webhook_url }, {
-    id: row.id,
-    type: row.type as EventType,
-    key: row.key as EventKey | null,
-    payload,
-    attempt: row.attempts + 1,
-  });
+  return prepareAttempt(
+    parts,
+    { ...row, id: row.client_id, webhook_url },
+    {
+      id: row.id,
+      type: row.type as EventType,
+      key: row.key as EventKey | null,
+      payload,
+      attempt: row.attempts + 1,
+    },
+  );
 }
 
 type BreakerCheck = { outcome: "allowed"; isProbe: boolean } | { outcome: "blocked"; delay: number };
