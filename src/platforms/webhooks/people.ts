@@ -33,12 +33,14 @@ export interface Contacts {
   describe(person: Person): Fields;
 }
 
-export function readContacts(value: unknown): Contacts {
+/** `persons` is the number of messages, statuses or entries next to the list. */
+export function readContacts(value: unknown, persons: number): Contacts {
   const contacts = asList(value).map(toContact);
   const contactById = new Map(contacts.flatMap((contact) => keysOf(contact).map((key) => [key, contact])));
   const find = (person: Person): Contact | undefined => {
     const [key] = keysOf(person).filter((candidate) => contactById.has(candidate));
-    return key === undefined ? onlyContactOf(contacts, person) : contactById.get(key);
+    if (key !== undefined) return contactById.get(key);
+    return persons === 1 ? onlyContactOf(contacts, person) : undefined;
   };
   return {
     complete: (person) => completeIds(person, find(person)),
@@ -63,7 +65,7 @@ const ID_FIELDS = ["phone", "business_scoped_id"] as const;
 const keysOf = (person: Person): string[] =>
   ID_FIELDS.filter((field) => person[field] !== undefined).map((field) => `${field} ${person[field]}`);
 
-/** The only contact is the person's unless an id differs. */
+/** The only contact is the only person's unless an id differs. */
 function onlyContactOf(contacts: readonly Contact[], person: Person): Contact | undefined {
   const [contact] = contacts;
   if (!contact || contacts.length > 1) return undefined;

@@ -116,15 +116,17 @@ function chatAsset({ id }: Entry, { field, value }: Change): Asset {
   return isNotice ? { kind: "waba", id } : { kind: "waba", id, requiresSingleOwner: true };
 }
 
-const contactsIn = (value: JsonSource) => readContacts(parseField(value, "contacts"));
+const contactsIn = (value: JsonSource, persons: number) =>
+  readContacts(parseField(value, "contacts"), persons);
 
 /** Reads messages and statuses; forwards an update with neither as a raw event. */
 function* readChatUpdate(update: Update): Generator<MaybeReading> {
   const value = update.source;
   const messages = value.field("messages")?.items() ?? [];
   const statuses = value.field("statuses")?.items() ?? [];
-  if (messages.length + statuses.length === 0) yield readUpdate(update, () => "unknown");
-  const readMessage = messageReader(contactsIn(value));
+  const count = messages.length + statuses.length;
+  if (count === 0) yield readUpdate(update, () => "unknown");
+  const readMessage = messageReader(contactsIn(value, count));
   for (const source of messages) yield readUpdate({ ...update, source }, readMessage);
   for (const source of statuses) yield readUpdate({ ...update, source }, readStatus);
 }
@@ -137,7 +139,7 @@ function* readNotice(update: Update): Generator<MaybeReading> {
     yield readUpdate(update, readerFor(NOTICES, update.field));
     return;
   }
-  const readEntry = listed.entryReader(contactsIn(update.source));
+  const readEntry = listed.entryReader(contactsIn(update.source, entries.length));
   for (const source of entries) yield readUpdate({ ...update, source }, readEntry);
 }
 

@@ -84,6 +84,24 @@ t.test("chat messages", async (t) => {
     });
   });
 
+  t.test("a contact next to several messages or statuses belongs only to those with its id", async (t) => {
+    const contacts = [{ profile: { name: "Ana" }, wa_id: phone }];
+    const messages = [{ from: phone }, { from_user_id: scoped }, {}].map((sender, index) => ({
+      id: `wamid.several${index}`,
+      ...sender,
+      ...text,
+    }));
+    const events = await postMessages({ contacts, messages });
+    t.same(
+      events.map(({ data }) => data.from),
+      [{ id: phone, phone, name: "Ana" }, { id: scoped, business_scoped_id: scoped }, {}],
+    );
+    const status = { id: "wamid.sent", status: "read", recipient_id: phone, timestamp: String(SECONDS) };
+    const message = { id: "wamid.beside", from_user_id: scoped, ...text };
+    const [received] = await postMessages({ contacts, messages: [message], statuses: [status] });
+    t.same(received.data.from, { id: scoped, business_scoped_id: scoped });
+  });
+
   t.test("a message without a type has the type of its content", async (t) => {
     const from = { id: phone, phone };
     t.same(await received({ from: phone, text: { body: "Hi" } }), { from, ...content });
@@ -207,6 +225,16 @@ t.test("each entry of user_preferences is an event with person, category and cho
     at: AT,
   });
   t.match(await postChange("user_preferences", { user_preferences: [stop] }), [{ data: { after: "stop" } }]);
+  const others = [{ value: "stop" }, { user_id: "US.8", value: "stop" }];
+  const shared = await postNumberChange("user_preferences", {
+    contacts: [{ wa_id: "16505551234" }],
+    user_preferences: others,
+  });
+  t.same(
+    shared.map(({ data }) => data.person),
+    [undefined, { id: "US.8", business_scoped_id: "US.8" }],
+    "the only contact of several entries belongs only to those with its id",
+  );
 });
 
 t.test("notices have the time in their value and their other fields as details", async (t) => {
