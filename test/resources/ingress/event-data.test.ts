@@ -29,14 +29,15 @@ async function setUp(t: Test) {
     t.equal(reply.status, 200);
     return (await readClientEvents(api, tenant.id)).slice(before).map(({ payload }) => payload);
   };
-  const postChange = (field: string, value: unknown) =>
-    post("whatsapp_business_account", { id: wabaId, changes: [{ field, value }] });
+  const postChange = (field: string, value: unknown, time = ENVELOPE_SECONDS) =>
+    post("whatsapp_business_account", { id: wabaId, time, changes: [{ field, value }] });
   const metadata = { phone_number_id: phoneNumberId };
   return {
     pageId,
     postChange,
     postMessages: (value: object) => postChange("messages", { metadata, ...value }),
-    postNumberChange: (field: string, value: object) => postChange(field, { metadata, ...value }),
+    postNumberChange: (field: string, value: object, time?: number) =>
+      postChange(field, { metadata, ...value }, time),
     postPage: (entry: object) => post("page", { id: pageId, ...entry }),
     postPhoto: (entry: object) => post("instagram", { id: photoappUserId, ...entry }),
   };
@@ -235,6 +236,25 @@ t.test("each entry of user_preferences is an event with person, category and cho
     [undefined, { id: "US.8", business_scoped_id: "US.8" }],
     "the only contact of several entries belongs only to those with its id",
   );
+});
+
+t.test("an entry of a list is recorded once, whatever the times of its notices", async (t) => {
+  const person = { wa_id: "16505557777", timestamp: SECONDS };
+  const entries = {
+    user_preferences: { ...person, category: "marketing_messages", value: "stop" },
+    user_id_update: { ...person, user_id: { previous: "US.3", current: "US.4" } },
+  };
+  for (const [field, entry] of Object.entries(entries)) {
+    const post = (changes: object, time: number) =>
+      postNumberChange(field, { [field]: [{ ...entry, ...changes }] }, time);
+    const countsOf = async (changes: object) => [
+      (await post(changes, ENVELOPE_SECONDS)).length,
+      (await post(changes, ENVELOPE_SECONDS + 60)).length,
+    ];
+    t.same(await countsOf({}), [1, 0], field);
+    t.same(await countsOf({ timestamp: SECONDS + 1 }), [1, 0], "the same change at another time is new");
+    t.same(await countsOf({ timestamp: undefined }), [1, 1], "without its own time, the envelope's decides");
+  }
 });
 
 t.test("notices have the time in their value and their other fields as details", async (t) => {
