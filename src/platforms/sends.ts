@@ -14,7 +14,10 @@ type SendVerdict =
   /** Not sent. `wait`: milliseconds before the next attempt, when known. `pair`: too many messages to this person. */
   | { outcome: "retry"; error?: PlatformError; wait?: number; pair: boolean }
   /** The person may have received the message. */
-  | { outcome: "unknown" };
+  | { outcome: "unknown"; reason: UnknownReason };
+
+/** Why the outcome of a request is unknown. no_receipt: the answer confirms nothing. fault: an error in this process. */
+export type UnknownReason = "timeout" | "broken" | "unreadable" | "no_receipt" | "fault";
 
 const PAIR_LIMIT_CODE = 131056;
 
@@ -35,7 +38,7 @@ function judgeSend(outcome: Outcome, toReceipt: (body: unknown) => Receipt | und
   switch (outcome.outcome) {
     case "done": {
       const receipt = toReceipt(outcome.body);
-      return receipt ? { outcome: "accepted", ...receipt } : { outcome: "unknown" };
+      return receipt ? { outcome: "accepted", ...receipt } : { outcome: "unknown", reason: "no_receipt" };
     }
     case "held":
       return { outcome: "retry", wait: outcome.wait, pair: false };
@@ -43,9 +46,11 @@ function judgeSend(outcome: Outcome, toReceipt: (body: unknown) => Receipt | und
       return { outcome: "retry", pair: false };
     case "timeout":
     case "broken":
-      return outcome.sent ? { outcome: "unknown" } : { outcome: "retry", pair: false };
+      return outcome.sent
+        ? { outcome: "unknown", reason: outcome.outcome }
+        : { outcome: "retry", pair: false };
     case "unreadable":
-      return { outcome: "unknown" };
+      return { outcome: "unknown", reason: "unreadable" };
     case "refused":
       return outcomeOfRefusal(outcome);
   }

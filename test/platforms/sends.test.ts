@@ -149,7 +149,9 @@ t.test("a send whose response is lost or unreadable is unknown", async (t) => {
     await context.arm({ kind, times: 3 });
     t.same(
       await send(DEMO_CHAT_NUMBER, MESSAGE),
-      kind === "html" ? { outcome: "unknown", statusCode: 502 } : { outcome: "unknown" },
+      kind === "html"
+        ? { outcome: "unknown", reason: "unreadable", statusCode: 502 }
+        : { outcome: "unknown", reason: "broken" },
       kind,
     );
     t.equal((await context.receivedCalls()).length, 2, "one attempt was made");

@@ -35,11 +35,20 @@ export const toMessage = (row: MessageRow): MessageDto => ({
 /** The stored statuses, after `queued` and `sending`, which follow from the message and its send. */
 function statusesOf({ id, started_at, timeline }: MessageRow): MessageDto["statuses"] {
   const isWritten = timeline.some(({ status }) => status === "sending");
-  return [
+  return inOrder([
     { status: "queued", at: createdAt(id) },
     ...(started_at && !isWritten ? [{ status: "sending" as const, at: toTimestamp(started_at) }] : []),
     ...timeline.map(({ status, at }) => ({ status: status as MessageStatus, at: toTimestamp(new Date(at)) })),
-  ];
+  ]);
+}
+
+/** Platforms report whole seconds: without a correction, `sent` would precede the acceptance of its message. */
+function inOrder(statuses: MessageDto["statuses"]): MessageDto["statuses"] {
+  let earliest = "";
+  return statuses.map(({ status, at }) => {
+    earliest = at > earliest ? at : earliest;
+    return { status, at: earliest };
+  });
 }
 
 export const toMessageError = ({ code, title, message, details }: MessageErrorDto): MessageErrorDto => ({

@@ -1,3 +1,4 @@
+import type { UnknownReason } from "../../platforms/sends.ts";
 import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { HOUR } from "../../runtime/durations.ts";
 import type { MessageErrorCode } from "../../schema/history/stored-errors.ts";
@@ -17,11 +18,22 @@ const messageError = (code: MessageErrorCode, title: string, message: string): M
   details: null,
 });
 
-export const OUTCOME_UNKNOWN = messageError(
-  "outcome_unknown",
-  "Outcome unknown",
+const outcomeUnknown = (message: string): MessageError =>
+  messageError("outcome_unknown", "Outcome unknown", message);
+
+export const OUTCOME_UNKNOWN = outcomeUnknown(
   "The message may have been sent, but the platform has not reported its outcome; it was not sent again",
 );
+
+/** Errors of attempts whose outcome is unknown. interrupted: the dispatcher ended before the platform answered. */
+export const UNKNOWN_ATTEMPT_ERRORS: Readonly<Record<UnknownReason | "interrupted", MessageError>> = {
+  timeout: outcomeUnknown("The platform did not answer in time"),
+  broken: outcomeUnknown("The connection to the platform broke before it answered"),
+  unreadable: outcomeUnknown("The platform's answer could not be read"),
+  no_receipt: outcomeUnknown("The platform's answer does not confirm the message"),
+  fault: outcomeUnknown("The request ended with an internal error"),
+  interrupted: outcomeUnknown("The dispatcher stopped before the platform answered"),
+};
 
 export const CHANNEL_DISCONNECTED = messageError(
   "channel_disconnected",

@@ -47,14 +47,8 @@ const toAccepted = (row: MessageHistoryRow, { created_at }: MessageDto): Timelin
   request_id: row.request_id,
 });
 
-/** Platforms report whole seconds: without a correction, `sent` would precede the acceptance of its message. */
-function toStatuses({ created_at, statuses }: MessageDto): TimelineEntryDto[] {
-  let earliest = created_at;
-  return statuses.map(({ status, at }) => {
-    earliest = at > earliest ? at : earliest;
-    return { at: earliest, type: "status", status };
-  });
-}
+const toStatuses = ({ statuses }: MessageDto): TimelineEntryDto[] =>
+  statuses.map(({ status, at }) => ({ at, type: "status", status }));
 
 const toPlatformAttempts = ({ platform_attempts }: MessageHistoryRow): TimelineEntryDto[] =>
   platform_attempts.map(({ at, attempt, outcome, status_code, duration_ms, error }) => ({

@@ -7,7 +7,7 @@ export interface PlatformAttempt {
   status_code: number | null;
   /** Null when the dispatcher died before it measured it. */
   duration_ms: number | null;
-  /** Why the message was rejected or is retried, as JSON. */
+  /** Why the message was rejected, is retried or has an unknown outcome, as JSON. */
   error: string | null;
 }
 

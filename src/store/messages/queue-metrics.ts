@@ -1,5 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 import type { FailureGroup, QueueGroup } from "../events/queue-metrics.ts";
+import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 
 /** SQL: columns of a send from which its situation follows. */
 const SITUATION_FACTS = `
@@ -22,16 +23,29 @@ const SITUATION = `
       else 'retry'
     end as situation`;
 
-/** Counts by channel first, so that channels are joined to few rows. */
+/**
+ * Counts by channel first, so that channels are joined to few rows. A status webhook may settle a message before its send
+ * becomes unknown: such a send awaits nothing. Only the messages of unknown sends are read, because these are few.
+ */
 const GROUP_SENDS = sql(`
-  with counted as (
+  with unfinished as (
+    select client_id, channel_id, id, state, next_attempt_at, attempts, slot_at
+    from sends
+    where state <> 'unknown'
+    union all
+    select client_id, channel_id, id, state, next_attempt_at, attempts, slot_at
+    from sends s
+    where state = 'unknown'
+    and (select m.status from messages m where m.client_id = s.client_id and m.id = s.id) in ${UNSETTLED_STATUSES}
+  ),
+  counted as (
     select
       client_id,
       channel_id,${SITUATION_FACTS},
       count(*) as count,
       min(next_attempt_at) as next_attempt_at,
       min(id) as oldest_id
-    from sends
+    from unfinished
     group by 1, 2, 3, 4, 5
   )
   select

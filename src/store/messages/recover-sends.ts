@@ -70,7 +70,7 @@ const MARK_UNKNOWN = sql(`
     attempts = l.attempts,
     platform_attempts = ${appendAttempt(
       "m.platform_attempts",
-      "jsonb_build_object('attempt', l.attempts, 'at', l.sending_at, 'outcome', 'unknown')",
+      "jsonb_build_object('attempt', l.attempts, 'at', l.sending_at, 'outcome', 'unknown', 'error', $4::text)",
     )},
     platform_message_id = coalesce(m.platform_message_id, l.platform_message_id)
   from lost l
@@ -90,9 +90,10 @@ export async function requeueUnstartedSends(
 
 /**
  * Marks sends that a dead dispatcher may have sent as unknown; their status is awaited for `waitMs`
- * milliseconds.
+ * milliseconds. `error` is that of their attempts, as JSON.
  */
 export const markSendsUnknown = (
   tx: Queryable,
-  { deadAfter, maxLeaseMs, waitMs }: LeaseLimits & { waitMs: number },
-): Promise<(SettledSend & { status: string })[]> => tx.query(MARK_UNKNOWN, [deadAfter, maxLeaseMs, waitMs]);
+  { deadAfter, maxLeaseMs, waitMs, error }: LeaseLimits & { waitMs: number; error: string },
+): Promise<(SettledSend & { status: string })[]> =>
+  tx.query(MARK_UNKNOWN, [deadAfter, maxLeaseMs, waitMs, error]);

@@ -7,7 +7,8 @@ import { makeSender, RECIPIENT_PHONE, textMessage, updateRow } from "../../fixtu
 import { makeChannel } from "../../fixtures/tenants/channels.ts";
 
 const ABSENT = "msg_01k9zv3m5q8x7w2r4t6y0a1b2c";
-const STATUS_TIME = "2026-11-01T09:30:01.000Z";
+/** After the acceptance of every message. */
+const STATUS_TIME = "2100-01-01T09:30:01.000Z";
 
 const idsIn = (rows: { message_id: string }[]) => rows.map(({ message_id }) => message_id);
 

@@ -71,11 +71,18 @@ t.test("the timeline of a message", async (t) => {
     ]);
   });
 
-  t.test("has an attempt without a status when the connection broke", async (t) => {
-    platform.answer = (response) => response.destroy();
-    const id = await queueMessage(context, { to: "5511900000003" });
-    await untilMessage(context, id, { status: "unknown" });
-    t.match(await attemptsOf(id), [{ attempt: 1, outcome: "unknown", status_code: null, error: null }]);
+  t.test("has the reason of an attempt whose outcome is unknown", async (t) => {
+    const causes: [typeof platform.answer, object][] = [
+      [(response) => response.destroy(), { status_code: null, error: { message: /connection/ } }],
+      [(response) => response.end("<html>"), { status_code: 200, error: { message: /be read/ } }],
+      [(response) => response.end("{}"), { status_code: 200, error: { message: /not confirm/ } }],
+    ];
+    for (const [answer, expected] of causes) {
+      platform.answer = answer;
+      const id = await queueMessage(context, { to: "5511900000003" });
+      await untilMessage(context, id, { status: "unknown" });
+      t.match(await attemptsOf(id), [{ attempt: 1, outcome: "unknown", ...expected }]);
+    }
     platform.answer = (response) => answerAccepted(response, "wamid.later");
   });
 
@@ -147,6 +154,12 @@ t.test("the timeline of a message with events", async (t) => {
     const at = new Date(Date.now() - HOUR).toISOString();
     const timeline = JSON.stringify(["sent", "read"].map((status) => ({ status, at })));
     await updateRow(api, "messages", { id, status: "read", timeline });
+    const { statuses, created_at } = (await sender.read(id)).body;
+    t.same(
+      statuses,
+      ["queued", "sent", "read"].map((status) => ({ status, at: created_at })),
+      "the message has the same times",
+    );
     const { data } = (await read()).body;
     t.match(data.slice(0, 4), [
       { type: "accepted" },

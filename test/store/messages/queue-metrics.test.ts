@@ -44,6 +44,20 @@ t.test("each send that is not finished is in one group, by what it waits for", a
   t.ok(Date.now() - (due?.next_attempt_at?.getTime() ?? 0) >= 40_000);
 });
 
+t.test("an unknown send whose message a status webhook has settled is not counted", async (t) => {
+  const context = await openQueueContext(t);
+  const client = { id: context.clientId };
+  const insert = async (status: string) => {
+    const id = await insertMessage(context, client, { status });
+    await insertSend(context, client, { id, state: "unknown", attempts: 1 });
+    return id;
+  };
+  await insert("read");
+  t.same(await groupSends(context.db), []);
+  const id = await insert("unknown");
+  t.match(await groupSends(context.db), [{ situation: "unknown", count: 1, oldest_id: id }]);
+});
+
 t.test("messages that failed recently are counted", async (t) => {
   const context = await openQueueContext(t);
   const client = { id: context.clientId };

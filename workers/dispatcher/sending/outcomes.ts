@@ -1,9 +1,13 @@
 import type { EventDraft } from "../../../src/domain/events/record-events.ts";
-import { type MessageError, NOT_BUILT } from "../../../src/domain/messages/message-errors.ts";
+import {
+  type MessageError,
+  NOT_BUILT,
+  UNKNOWN_ATTEMPT_ERRORS,
+} from "../../../src/domain/messages/message-errors.ts";
 import { messageStatus, sendResult } from "../../../src/domain/messages/message-events.ts";
 import { pairRetryDelay, sendRetryDelay } from "../../../src/domain/messages/send-schedule.ts";
 import type { PlatformError } from "../../../src/platforms/errors/platform-error.ts";
-import type { SendOutcome } from "../../../src/platforms/sends.ts";
+import type { SendOutcome, UnknownReason } from "../../../src/platforms/sends.ts";
 import type { ClaimedSend } from "../../../src/store/messages/claim-sends.ts";
 import type { SendFinish } from "../../../src/store/messages/finish-sends.ts";
 import type { PlatformAttempt } from "../../../src/store/messages/platform-attempts.ts";
@@ -124,12 +128,12 @@ export const notAttempted = (row: ClaimedSend, progress: Progress): MessageOutco
   events: [],
 });
 
-export const unknown = (row: ClaimedSend, progress: Progress): MessageOutcome => ({
+export const unknown = (row: ClaimedSend, progress: Progress, reason: UnknownReason): MessageOutcome => ({
   finish: {
     ...progressColumns(progress),
     outcome: "unknown",
     steps: [toTimelineStep("unknown", progress.at)],
-    attempt: toAttempt(progress, "unknown"),
+    attempt: toAttempt(progress, "unknown", UNKNOWN_ATTEMPT_ERRORS[reason]),
     delay_ms: progress.unknownTimeoutMs,
   },
   events: [sendResult(row, "unknown")],

@@ -91,7 +91,7 @@ async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageO
 async function sendRequest(request: () => Promise<SendOutcome>, before: RequestTimes) {
   const [startedAt, began] = [new Date(), performance.now()];
   // The request may have been sent even when it throws.
-  const outcome = await request().catch((): SendOutcome => ({ outcome: "unknown" }));
+  const outcome = await request().catch((): SendOutcome => ({ outcome: "unknown", reason: "fault" }));
   const requests: RequestTimes = {
     startedAt: before.startedAt ?? startedAt,
     durationMs: before.durationMs + Math.round(performance.now() - began),
@@ -145,7 +145,7 @@ async function outcomeOfFailedRequest(
     case "retry":
       return retryLater(row, progress, outcome);
     case "unknown":
-      return unknown(row, progress);
+      return unknown(row, progress, outcome.reason);
     case "refused": {
       if (!outcome.tokenDead) return refused(row, progress, toRefusalError(outcome.error, progress));
       // The message waits until the channel is reconnected; when this write fails, the next send repeats it.

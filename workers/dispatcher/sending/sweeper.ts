@@ -5,6 +5,7 @@ import {
   type MessageError,
   OUTCOME_UNKNOWN,
   QUARANTINED,
+  UNKNOWN_ATTEMPT_ERRORS,
 } from "../../../src/domain/messages/message-errors.ts";
 import { messageStatus, sendResult } from "../../../src/domain/messages/message-events.ts";
 import type { ChannelQueues } from "../../../src/queue/channel-queues.ts";
@@ -97,7 +98,8 @@ async function readCapacity({ streams, queues }: SendSweepParts): Promise<Capaci
 /** Sends without a started request are due again; those with one become unknown and are never sent again. */
 async function recover(tx: Queryable, { unknownTimeoutMs, notifier, log }: SendSweepParts) {
   const released = await requeueUnstartedSends(tx, LEASE_LIMITS);
-  const unknown = await markSendsUnknown(tx, { ...LEASE_LIMITS, waitMs: unknownTimeoutMs });
+  const error = JSON.stringify(UNKNOWN_ATTEMPT_ERRORS.interrupted);
+  const unknown = await markSendsUnknown(tx, { ...LEASE_LIMITS, waitMs: unknownTimeoutMs, error });
   const events = unknown.map((row) => sendResult(row, OUTCOME_BY_STATUS[row.status] ?? "accepted"));
   const notify = await recordDeferred(tx, events, notifier);
   const afterCommit = () => {

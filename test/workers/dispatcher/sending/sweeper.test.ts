@@ -160,7 +160,9 @@ t.test(
       return row;
     };
     const interrupted = await readAttempts();
-    t.match(interrupted?.platform_attempts, [{ attempt: 1, outcome: "unknown", at: String }]);
+    t.match(interrupted?.platform_attempts, [
+      { attempt: 1, outcome: "unknown", at: String, error: /The dispatcher stopped/ },
+    ]);
     const attempt = {
       at: new Date().toISOString(),
       outcome: "accepted",
