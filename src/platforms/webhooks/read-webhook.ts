@@ -1,4 +1,4 @@
-import type { JsonSource } from "../../runtime/json/json-source.ts";
+import type { JsonSource, OpaqueLimits } from "../../runtime/json/json-source.ts";
 import type { Platform } from "../../schema/enumerations.ts";
 import { asObject, lookUp, textOf } from "../client/json-values.ts";
 import { AD_NOTICES } from "./ad-account.ts";
@@ -11,6 +11,12 @@ import { readContacts } from "./people.ts";
 import { PUBLICATIONS } from "./publications.ts";
 import { type Asset, type Reader, type Reading, readUpdate, type Update } from "./reading.ts";
 import { parseTimestamp } from "./timestamps.ts";
+
+/**
+ * The fields of a change or of a conversation event have level 6. An update with a deeper field is forwarded raw: its asset
+ * follows from its entry and the name of its field.
+ */
+export const UPDATE_LIMITS: OpaqueLimits = { level: 6, maxDepth: 10_000 };
 
 export interface WebhookContent {
   object: string;
@@ -61,7 +67,7 @@ function* readEntries(
   }
 }
 
-/** Parses a small part of the webhook; undefined when it has an integer that is too long. */
+/** Parses a small part of the webhook; undefined when it has an integer that is too long or a value that is opaque. */
 function parseField(source: JsonSource, name: string): unknown {
   try {
     return source.parseField(name);

@@ -70,7 +70,7 @@ export function readUpdate(update: Update, reader: Reader): Reading | undefined 
     const content = found === "unknown" ? toRawContent(update, update.field) : found;
     return toReading(update, { ...content, at: content.at ?? findTimestamp(value) });
   } catch {
-    // Values nested too deeply to serialise, for example, become raw events like unknown updates.
+    // Values nested too deeply to parse or serialise, for example, become raw events like unknown updates.
   }
   return toReading(update, toRawContent(update, update.field));
 }

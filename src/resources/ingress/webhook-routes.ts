@@ -2,7 +2,7 @@ import type { ReceiveCounts, ReceiveResult } from "../../domain/inbound/receive-
 import type { WebhookIntake } from "../../domain/inbound/webhook-intake.ts";
 import { ApiError, DATABASE_ERRORS } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
-import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
+import { readWebhook, UPDATE_LIMITS } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset } from "../../platforms/webhooks/reading.ts";
 import { largeBodies, WEBHOOK_KEY } from "../../runtime/async/large-bodies.ts";
 import { collectInSlices, MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
@@ -124,7 +124,7 @@ function openWebhook(body: Buffer, requestId: string, log: Log): JsonSource {
   if (body.length > JSON_LIMITS.maxValues && findExceededLimit(body, JSON_LIMITS))
     refuse(`The body has more than ${JSON_LIMITS.maxValues} values`);
   try {
-    const webhook = openJson(body.toString("utf8"));
+    const webhook = openJson(body.toString("utf8"), UPDATE_LIMITS);
     if (webhook.text.startsWith("{")) return webhook;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;

@@ -1,3 +1,4 @@
+import { checkJson } from "./check-json.ts";
 import { mayRound, parseJson } from "./json.ts";
 import {
   CLOSE_ARRAY,
@@ -14,7 +15,10 @@ import { endOfLiteral, endOfString } from "./json-tokens.ts";
 export interface JsonSource {
   /** The source text of this value. */
   readonly text: string;
-  /** The same as parseJson of the text, usually without parsing it again. Callers must not change it. */
+  /**
+   * The same as parseJson of the text, usually without parsing it again. Callers must not change it. Throws a RangeError
+   * when the value is opaque or contains an opaque value.
+   */
   parse(): unknown;
   /** The parsed value of a field; undefined for none. */
   parseField(name: string): unknown;
@@ -24,25 +28,42 @@ export interface JsonSource {
   items(): JsonSource[];
 }
 
+/** An array or object at `level` (the outermost has level 1) that itself has more levels than `maxDepth` is opaque. */
+export interface OpaqueLimits {
+  level: number;
+  maxDepth: number;
+}
+
+interface Range {
+  start: number;
+  end: number;
+}
+
 interface JsonDocument {
   text: string;
-  /** False when JSON.parse may have rounded an integer: values are then parsed again. */
+  /** False when JSON.parse may have rounded an integer or a value is opaque: values are then parsed again. */
   isExact: boolean;
   /** Index of the closing bracket of each array and object, by the index of its opening bracket. */
   closings: Int32Array;
+  /** Values that are only available as text: values of this depth would occupy the event loop. */
+  opaque: readonly Range[];
 }
 
+const NO_LIMITS: OpaqueLimits = { level: 1, maxDepth: Number.POSITIVE_INFINITY };
+
 /** Throws a SyntaxError when the text is not JSON. Does not recurse, so deep nesting cannot exhaust the stack. */
-export function openJson(text: string): JsonSource {
-  const value: unknown = JSON.parse(text);
-  const document = { text, isExact: !mayRound(text), closings: indexClosings(text) };
+export function openJson(text: string, limits = NO_LIMITS): JsonSource {
+  const { closings, opaque } = indexContainers(text, limits);
+  const parsedText = replaceByNull(text, opaque);
+  const value: unknown = JSON.parse(parsedText);
+  for (const { start, end } of opaque) checkJson(text.slice(start, end));
+  const isExact = opaque.length === 0 && !mayRound(text);
+  const document = { text, isExact, closings, opaque };
   return new DocumentPart(document, { start: skipSpace(text, 0), end: endOfText(text), value });
 }
 
 /** Where a value stands in the text, and the value itself. */
-interface Part {
-  start: number;
-  end: number;
+interface Part extends Range {
   value: unknown;
 }
 
@@ -51,7 +72,7 @@ class DocumentPart implements JsonSource {
   readonly #document: JsonDocument;
   readonly #start: number;
   readonly #end: number;
-  /** Rounded where the document is not exact. */
+  /** Rounded, and null in place of opaque values, where the document is not exact. */
   readonly #value: unknown;
 
   constructor(document: JsonDocument, { start, end, value }: Part) {
@@ -66,7 +87,10 @@ class DocumentPart implements JsonSource {
   }
 
   parse(): unknown {
-    return this.#document.isExact ? this.#value : parseJson(this.text);
+    if (this.#document.isExact) return this.#value;
+    if (this.#document.opaque.some(({ start, end }) => start >= this.#start && end <= this.#end))
+      throw new RangeError("a value has too many levels");
+    return parseJson(this.text);
   }
 
   parseField(name: string): unknown {
@@ -117,16 +141,43 @@ const ownField = (value: unknown, name: string): unknown =>
 const isName = (written: string, name: string): boolean =>
   written === name || (written.includes("\\") && JSON.parse(`"${written}"`) === name);
 
-function indexClosings(text: string): Int32Array {
+/** Finds where containers end and which are opaque. The text may not be JSON: then the result is meaningless. */
+function indexContainers(text: string, { level, maxDepth }: OpaqueLimits) {
   const closings = new Int32Array(text.length);
+  const opaque: Range[] = [];
   const opened: number[] = [];
+  let deepest = 0; // level in the last container of the level that is limited
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at) - 1;
-    else if (code === OPEN_ARRAY || code === OPEN_OBJECT) opened.push(at);
-    else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) closings[opened.pop() as number] = at;
+    if (code === QUOTE) at = endOfClosedString(text, at) - 1;
+    else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
+      opened.push(at);
+      deepest = opened.length === level ? level : Math.max(deepest, opened.length);
+    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) {
+      const isLimited = opened.length === level;
+      const start = opened.pop() as number;
+      closings[start] = at;
+      if (isLimited && deepest - level >= maxDepth) opaque.push({ start, end: at + 1 });
+    }
   }
-  return closings;
+  // JSON.parse would build all values of a deep text before it finds the end missing.
+  if (opened.length > 0) throw new SyntaxError("A container is not closed");
+  return { closings, opaque };
+}
+
+function endOfClosedString(text: string, start: number): number {
+  const end = endOfString(text, start);
+  if (end === 0) throw new SyntaxError("A string is not closed");
+  return end;
+}
+
+function replaceByNull(text: string, ranges: readonly Range[]): string {
+  let [result, from] = ["", 0];
+  for (const { start, end } of ranges) {
+    result += `${text.slice(from, start)}null`;
+    from = end;
+  }
+  return result + text.slice(from);
 }
 
 function endOfValue({ text, closings }: JsonDocument, start: number): number {

@@ -1,5 +1,5 @@
 import t from "tap";
-import { readWebhook } from "../../../src/platforms/webhooks/read-webhook.ts";
+import { readWebhook, UPDATE_LIMITS } from "../../../src/platforms/webhooks/read-webhook.ts";
 import { openJson } from "../../../src/runtime/json/json-source.ts";
 
 const RECEIVED_AT = new Date("2026-11-01T09:30:00Z");
@@ -9,7 +9,7 @@ const SECONDS = 1749416383;
 
 /** Reads all updates of a webhook. */
 function readAll(text: string) {
-  const { object, updates } = readWebhook(openJson(text), RECEIVED_AT);
+  const { object, updates } = readWebhook(openJson(text, UPDATE_LIMITS), RECEIVED_AT);
   const found = [...updates];
   return { object, updates: found.length, readings: found.filter((reading) => reading !== undefined) };
 }
@@ -515,7 +515,7 @@ t.test("leads and ad account notices become marketing events with ids as text", 
 });
 
 t.test("an unreadable update is forwarded raw and does not affect the others", async (t) => {
-  const deep = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
+  const deep = `${"[".repeat(9_000)}1${"]".repeat(9_000)}`;
   const good = '{"id":"wamid.g","from":"1","timestamp":"1749416383","type":"text","text":{"body":"ok"}}';
   const odd = ["null", "5", '"x"', "{}", '{"id":{}}', `{"id":"wamid.d","type":"text","text":${deep}}`];
   const text = `{"object":"whatsapp_business_account","entry":[null,7,{},{"id":"1","changes":{}},{"id":"1","changes":[null,{"field":"messages"},
@@ -532,6 +532,33 @@ t.test("an unreadable update is forwarded raw and does not affect the others", a
       one.slice(0, 40),
     );
   t.match(readings.find(({ type }) => type === "message.received")?.raw.text, good);
+});
+
+t.test("the asset of an update with too many levels follows from its entry and field", async (t) => {
+  const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+  const change = (field: string) => `"changes":[{"field":"${field}","value":{"metadata":{},"x":${deep}}}]`;
+  const rows: [string, string, object][] = [
+    ["page", `"messaging":[{"sender":{"id":"9"},"message":${deep}}]`, { kind: "page", id: "77" }],
+    ["instagram", change("comments"), { kind: "photo account", id: "77" }],
+    ["ad_account", change("with_issues_ad_objects"), { kind: "ad account", id: "77" }],
+    ["whatsapp_business_account", change("account_update"), { kind: "waba", id: "77" }],
+    [
+      "whatsapp_business_account",
+      change("user_preferences"),
+      { kind: "waba", id: "77", requiresSingleOwner: true },
+    ],
+  ];
+  for (const [object, content, asset] of rows) {
+    const { readings } = readAll(`{"object":"${object}","entry":[{"id":"77",${content}}]}`);
+    t.same(
+      readings.map((reading) => [reading.type, reading.asset]),
+      [["platform.event", asset]],
+      content.slice(0, 40),
+    );
+    t.ok(readings[0]?.raw.text.includes(deep));
+  }
+  const { readings } = readAll(`{"object":"page","x":${deep},"entry":[{"id":${deep},"messaging":[{}]}]}`);
+  t.match(readings, [{ asset: { kind: "page", id: "" } }], "deep values outside of updates are ignored");
 });
 
 t.test("an update without a valid time gets the time at which it was received", async (t) => {

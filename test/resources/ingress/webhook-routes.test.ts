@@ -264,7 +264,7 @@ t.test("a webhook of 5 MB is refused, one of 3 MB is accepted", async (t) => {
 
 t.test("malformed updates do not affect the others in the webhook", async (t) => {
   const { api, tenant, wabaId, phoneNumberId } = await startWithChannel(t);
-  const deep = `${"[".repeat(50_000)}"\\u0000"${"]".repeat(50_000)}`;
+  const deep = `${"[".repeat(9_000)}"\\u0000"${"]".repeat(9_000)}`;
   const oddMessages = [
     `{"id":"wamid.deep","type":"text","text":${deep}}`,
     '{"id":"\\u0000","from":"\\ud800","type":"\\u0000","timestamp":"99999999999999999999"}',
@@ -289,6 +289,34 @@ t.test("malformed updates do not affect the others in the webhook", async (t) =>
       one.slice(0, 60),
     );
   t.same(events.filter(({ payload }) => /^wamid.[ab]$/.test(payload.data.platform_message_id)).length, 2);
+});
+
+t.test("an update of more than 10,000 levels is forwarded raw, and the others are read", async (t) => {
+  const { api, tenant, channelId, wabaId, phoneNumberId } = await startWithChannel(t);
+  const deep = `${"[".repeat(100_000)} 12345678901234567890${"]".repeat(100_000)}`;
+  const deepWebhook = chatWebhook(wabaId, phoneNumberId, [
+    `{"id":"wamid.deep","type":"text","text":${deep}}`,
+    textMessage("wamid.beside"),
+  ]);
+  const value = deepWebhook.slice(deepWebhook.indexOf('{"messaging_product"'), -"}]}]}".length);
+  const change = `{"field":"messages","value":${value}}`;
+  const good = chatWebhook(wabaId, phoneNumberId, [textMessage("wamid.good")]);
+  t.equal((await sendWebhook(api, good.replace('"changes":[', `"changes":[${change},`))).status, 200);
+  const events = await readClientEvents(api, tenant.id);
+  t.match(
+    events.map(({ type, channel_id }) => [type, channel_id]),
+    [
+      ["platform.event", channelId],
+      ["message.received", channelId],
+    ],
+  );
+  t.ok(events[0]?.text.endsWith(`"data":{"field":"messages","value":${value}},"raw":${value}}`));
+  t.equal(events[1]?.payload.data.platform_message_id, "wamid.good");
+  const { headers } = await tenant.createKey("webhooks:manage");
+  const read = await api.call("GET", `/api/webhooks/events/${events[0]?.id}`, { headers });
+  t.same([read.status, read.body.payload.data.field], [200, "messages"]);
+  const unclosed = good.replace('"changes":[', `"changes":[${change.replace("]]", "]}")},`);
+  t.match(await sendWebhook(api, unclosed), { status: 400, body: { error: "validation_failed" } });
 });
 
 t.test("invalid UTF-8 in one text does not affect the other updates", async (t) => {

@@ -45,6 +45,76 @@ t.test("a text nested a million levels deep is opened without recursion", async 
   t.equal(second?.text, "7");
 });
 
+const nested = (levels: number, inner = "") => `${"[".repeat(levels)}${inner}${"]".repeat(levels)}`;
+
+t.test("a value of the limited level with too many levels is opaque, the others are read", async (t) => {
+  const limits = { level: 2, maxDepth: 3 };
+  const deep = `{"b" : ${nested(3, '"]",12345678901234567890')}}`;
+  const root = openJson(` {"a":${deep},"c":${nested(3)},"d":[${deep}],"e":12345678901234567890} `, limits);
+  const [value, list] = [root.field("a"), root.field("d")];
+  t.equal(value?.text, deep);
+  t.throws(() => value?.parse(), RangeError);
+  t.throws(() => root.parse(), RangeError, "a value around an opaque one is not parsed");
+  t.throws(() => root.parseField("a"), RangeError);
+  t.equal(value?.field("b"), undefined, "an opaque value has no fields");
+  t.same([list?.text, list?.items()], [`[${deep}]`, []]);
+  t.same(root.parseField("c"), [[[]]]);
+  t.equal(root.parseField("e"), 12345678901234567890n);
+});
+
+t.test("an opaque value is refused when JSON.parse refuses it", async (t) => {
+  const isValid = (open: (text: string) => unknown, text: string) => {
+    try {
+      open(text);
+      return true;
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      return false;
+    }
+  };
+  const parts = [
+    ...[
+      "",
+      "1",
+      "-0.5e+7",
+      "01",
+      "1.",
+      "tru",
+      "null",
+      '"a"',
+      '"\\u00e9\\n"',
+      '"\\x"',
+      '"\\u12"',
+      '"\t"',
+      '"a',
+    ],
+    ...[
+      "[]",
+      "{}",
+      '{"a":1}',
+      '{"a"}',
+      '{"a":}',
+      "{1:2}",
+      '{"a":1,}',
+      "{,}",
+      "[1,]",
+      "[,1]",
+      "[1 2]",
+      "[1:2]",
+      "[}",
+    ],
+  ];
+  const texts = parts.flatMap((one) => [one, `${one},7`, `7 ,\n${one}`, `{"a":${one},"b":[${one}]}`]);
+  for (const text of texts.map((inner) => nested(3, inner)))
+    t.equal(
+      isValid((whole) => openJson(whole, { level: 1, maxDepth: 1 }), text),
+      isValid(JSON.parse, text),
+      text,
+    );
+  for (const text of [nested(3).slice(1), nested(3).slice(0, -1), "]".repeat(5), `${nested(3)}1`])
+    t.throws(() => openJson(text, { level: 1, maxDepth: 1 }), SyntaxError, text);
+});
+
 t.test("every value of a text is found, compact or indented", async (t) => {
   const value = {
     words: ['"', "\\", '\\"', "}{][", "\u2028", "\ud800", "é", ""],
