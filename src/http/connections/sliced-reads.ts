@@ -1,4 +1,4 @@
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { LRUCache } from "lru-cache";
 import { nextSlice } from "../../runtime/async/time-slices.ts";
@@ -54,11 +54,12 @@ function replaceParser(socket: Socket, parse: Parse): void {
 
   async function parseRest(): Promise<void> {
     isParsing = true;
-    socket.pause();
-    do await (isHeldByAnswers(socket) ? untilTaken(socket) : nextSlice());
-    while (parseForAWhile(socket, queue, parse));
+    do {
+      socket.pause();
+      await (isHeld(socket) ? untilReleased(socket) : nextSlice());
+    } while (parseForAWhile(socket, queue, parse));
     isParsing = false;
-    socket.resume();
+    if (!isHeldByBody(socket)) socket.resume(); // else Node resumes it when the body is read
   }
 
   socket.off("data", parse).on("data", (data) => {
@@ -70,7 +71,7 @@ function replaceParser(socket: Socket, parse: Parse): void {
 /** Returns true when there is more to parse. */
 function parseForAWhile(socket: Socket, queue: Buffer[], parse: Parse): boolean {
   const endsAt = performance.now() + MAX_SLICE_MS;
-  while (queue.length > 0 && hasParser(socket) && !isHeldByAnswers(socket) && performance.now() < endsAt)
+  while (queue.length > 0 && hasParser(socket) && !isHeld(socket) && performance.now() < endsAt)
     parse(takeSlice(queue));
   return queue.length > 0 && hasParser(socket);
 }
@@ -82,13 +83,35 @@ function takeSlice(queue: Buffer[]): Buffer {
 }
 
 /** False when the connection has ended, or after CONNECT: Node then uses the parser for another connection. */
-const hasParser = (socket: Socket & { parser?: unknown }): boolean =>
-  !socket.destroyed && socket.parser != null;
+const hasParser = (socket: ParsedSocket): boolean => !socket.destroyed && socket.parser != null;
 
-/** True while Node's parser must not get anything, because the caller has not taken its answers. */
-const isHeldByAnswers = (socket: Socket & { _paused?: boolean }): boolean => socket._paused === true;
+/** Fields that Node keeps at the socket of a server. */
+interface ParsedSocket extends Socket {
+  _paused?: boolean;
+  parser?: { incoming?: IncomingMessage | null } | null;
+}
 
-const untilTaken = (socket: Socket): Promise<void> =>
+/** True while Node's parser must not get anything. */
+const isHeld = (socket: ParsedSocket): boolean => isHeldByAnswers(socket) || isHeldByBody(socket);
+
+/** The caller has not taken its answers. */
+const isHeldByAnswers = ({ _paused }: ParsedSocket): boolean => _paused === true;
+
+/** The body in progress is not read: it would collect in memory. */
+function isHeldByBody({ parser }: ParsedSocket): boolean {
+  const incoming = parser?.incoming;
+  if (!incoming || incoming.complete || incoming.destroyed) return false;
+  return incoming.readableLength >= incoming.readableHighWaterMark;
+}
+
+/** Node resumes a paused socket when the body is read, or when the answers are taken. */
+const untilReleased = (socket: Socket): Promise<void> =>
   new Promise((resolve) => {
-    socket.once("drain", resolve).once("close", resolve);
+    const release = () => {
+      for (const event of RELEASING_EVENTS) socket.off(event, release);
+      resolve();
+    };
+    for (const event of RELEASING_EVENTS) socket.on(event, release);
   });
+
+const RELEASING_EVENTS = ["resume", "drain", "close"] as const;

@@ -27,9 +27,28 @@ const length = route({
   handle: ({ body }) => ({ length: body.length }),
 });
 
+const LARGE_BODY_BYTES = 40_000_000;
+const startReading = new AbortController();
+
+/** Reads its body only after startReading. */
+const late = route({
+  method: "post",
+  path: "/late",
+  scope: "public",
+  summary: "Return the length of the body",
+  body: { stream: true, limit: LARGE_BODY_BYTES, mediaTypes: ["*/*"] },
+  reply: Type.Object({ length: Type.Integer() }),
+  async handle({ body }) {
+    if (!startReading.signal.aborted) await once(startReading.signal, "abort");
+    let length = 0;
+    for await (const chunk of body.content) length += chunk.length;
+    return { length };
+  },
+});
+
 /** A service that parses the connections of this machine in slices, because one has sent too many requests at once. */
 async function startSlicedService(t: Test) {
-  const { address } = await startSmallApp(t, [large, length]);
+  const { address } = await startSmallApp(t, [large, length, late]);
   const { hostname, port } = new URL(address);
   const open = () => {
     const socket = connect(Number(port), hostname);
@@ -66,6 +85,40 @@ t.test("a large body is read whole, with a length and in chunks", async (t) => {
     const reply = await fetch(`${address}/length`, { method: "POST", ...init });
     t.same(await reply.json(), { length: body.length });
   }
+});
+
+/** Makes each slice take longer than its time, as on a busy machine. */
+function slowDown(t: Test): void {
+  const realNow = performance.now;
+  let added = 0;
+  performance.now = () => {
+    added += 0.1;
+    return realNow.call(performance) + added;
+  };
+  t.teardown(() => {
+    performance.now = realNow;
+  });
+}
+
+t.test("a body that is not read stays at the caller", async (t) => {
+  const { open } = await startSlicedService(t);
+  slowDown(t);
+  const socket = open();
+  let reply = "";
+  socket.on("data", (chunk) => (reply += chunk));
+  socket.write(
+    `POST /late HTTP/1.1\r\nHost: x\r\nContent-Type: a/b\r\nContent-Length: ${LARGE_BODY_BYTES}\r\n\r\n`,
+  );
+  const chunk = Buffer.alloc(100_000, "x");
+  for (let sent = 0; sent < LARGE_BODY_BYTES; sent += chunk.length) socket.write(chunk);
+  let [waiting, since] = [socket.writableLength, Date.now()];
+  await until("the service has stopped reading", () => {
+    if (socket.writableLength !== waiting) [waiting, since] = [socket.writableLength, Date.now()];
+    return Date.now() - since > 500;
+  });
+  t.ok(waiting > LARGE_BODY_BYTES / 2, `${waiting} bytes were not sent`);
+  startReading.abort();
+  await until("the whole body is read", () => reply.includes(`{"length":${LARGE_BODY_BYTES}}`));
 });
 
 t.test("what follows a CONNECT is not parsed", async (t) => {
