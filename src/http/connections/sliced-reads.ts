@@ -54,10 +54,9 @@ function replaceParser(socket: Socket, parse: Parse): void {
 
   async function parseRest(): Promise<void> {
     isParsing = true;
-    do {
-      socket.pause();
-      await (isHeld(socket) ? untilReleased(socket) : nextSlice());
-    } while (parseForAWhile(socket, queue, parse));
+    socket.pause();
+    do await (isHeld(socket) ? untilReleased(socket) : nextSlice());
+    while (parseForAWhile(socket, queue, parse));
     isParsing = false;
     if (!isHeldByBody(socket)) socket.resume(); // else Node resumes it when the body is read
   }
@@ -65,6 +64,10 @@ function replaceParser(socket: Socket, parse: Parse): void {
   socket.off("data", parse).on("data", (data) => {
     queue.push(data);
     if (!isParsing && parseForAWhile(socket, queue, parse)) void parseRest();
+  });
+  // Node resumes the socket when a part of the body is read; the queue would grow.
+  socket.on("resume", () => {
+    if (isParsing) socket.pause();
   });
 }
 

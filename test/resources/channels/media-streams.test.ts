@@ -22,16 +22,17 @@ const READ_AHEAD_BYTES = 256 * 1_024;
 /** A single shared chunk, so that the sender itself uses no memory. */
 const CHUNK = Buffer.alloc(65_536, "x");
 
-/** Writes up to `size` bytes as fast as the target accepts them; `sent` returns the bytes so far. */
+/**
+ * Writes up to `size` bytes as fast as the target accepts them; `sent` returns the bytes so far. Continues after each
+ * write, because Node's client emits no "drain" once the response has come.
+ */
 function writeBytes(target: ClientRequest | ServerResponse, size: number): { sent(): number } {
   let sent = 0;
   const writeMore = () => {
-    while (sent < size && !target.destroyed) {
-      const chunk = CHUNK.subarray(0, Math.min(CHUNK.length, size - sent));
-      sent += chunk.length;
-      if (!target.write(chunk)) return void target.once("drain", writeMore);
-    }
-    target.end();
+    if (sent === size || target.destroyed) return void target.end();
+    const chunk = CHUNK.subarray(0, Math.min(CHUNK.length, size - sent));
+    sent += chunk.length;
+    target.write(chunk, writeMore);
   };
   writeMore();
   return { sent: () => sent };
