@@ -6,6 +6,7 @@ import { uuidOf } from "../runtime/ids.ts";
 import { canonicalJson } from "../runtime/json/canonical-json.ts";
 import { stringifyJson } from "../runtime/json/json.ts";
 import { type SecretBox, sealedContext } from "../security/secret-box.ts";
+import { findStoredFingerprint } from "../store/tenants/idempotency-keys.ts";
 import { idempotencyInProgress, idempotencyKeyReused, invalidField } from "./api-error.ts";
 import { type Operation, type OperationTable, ReplayedReply, type StoredReply } from "./operation.ts";
 import { type Route, statusOf } from "./route.ts";
@@ -37,7 +38,7 @@ interface RunningOperation {
 /**
  * Within a process, requests with the same key run one at a time: the others wait for the reply, and the next
  * one runs if it fails; another body is refused at once. Between processes the stored row decides, which the handler
- * commits with its work.
+ * commits with its work. It also decides when the running request is the one with another body.
  */
 export function createIdempotency(box: SecretBox): Idempotency {
   const running = new Map<string, RunningOperation>();
@@ -47,9 +48,11 @@ export function createIdempotency(box: SecretBox): Idempotency {
     const { id, fingerprint } = operation;
     const deadline = Date.now() + FIRST_REPLY_TIMEOUT_MS;
     for (let first = running.get(id); first; first = running.get(id)) {
-      const { result } = requireSameFingerprint(operation, first);
-      const known = await withTimeout(Math.max(0, deadline - Date.now()), result, throwInProgress);
-      if (known) return toReplayedReply(route, known.value);
+      const isSame = first.fingerprint === fingerprint;
+      if (!isSame && (await storedFingerprint(route, context, id)) !== fingerprint)
+        throw idempotencyKeyReused();
+      const known = await withTimeout(Math.max(0, deadline - Date.now()), first.result, throwInProgress);
+      if (known && isSame) return toReplayedReply(route, known.value);
     }
     context.operation = operation;
     const work = Promise.resolve(route.handle(context));
@@ -61,6 +64,9 @@ export function createIdempotency(box: SecretBox): Idempotency {
     return work;
   };
 }
+
+const storedFingerprint = ({ idempotent }: Route, { db, caller }: HandlerContext, id: string) =>
+  findStoredFingerprint(db, caller?.clientId ?? "", { table: idempotent as OperationTable, id });
 
 function throwInProgress(): never {
   throw idempotencyInProgress();

@@ -4,6 +4,7 @@ import { ApiError } from "../../src/http/api-error.ts";
 import { describeApi } from "../../src/http/openapi/describe-api.ts";
 import { type Route, route } from "../../src/http/route.ts";
 import { object, Type } from "../../src/schema/types.ts";
+import { findIdempotencyKey, insertIdempotencyKey } from "../../src/store/tenants/idempotency-keys.ts";
 import { type Api, callerHeaders, startApi } from "../fixtures/http/api.ts";
 import type { Reply } from "../fixtures/http/replies.ts";
 import { until } from "../fixtures/until.ts";
@@ -11,19 +12,21 @@ import { until } from "../fixtures/until.ts";
 const body = object({
   n: Type.Optional(Type.Unknown({ examples: [1] })),
   fail: Type.Optional(Type.Boolean()),
+  slow: Type.Optional(Type.Boolean()),
 });
 const reply = object({ id: Type.Integer() });
 
 interface Work {
   /** Number of handlers that have started. */
   startedCount: number;
-  /** Every handler waits for it. */
+  /** Every handler waits for it, a slow one before it looks for a stored reply. */
   barrier: Promise<void>;
+  /** How many handlers fail next, whatever their body. */
+  failures: number;
 }
 
-/** Creates things with consecutive ids and stores the replies as a table would. */
+/** Creates things with consecutive ids. */
 function createThingRoute(path: string, work: Work): Route {
-  const storedReplies = new Map<string, { fingerprint: string; reply_sealed: string }>();
   let lastId = 0;
   return route({
     method: "post",
@@ -37,24 +40,32 @@ function createThingRoute(path: string, work: Work): Route {
     status: 201,
     reply,
     location: ({ id }) => `/things/${id}`,
-    async handle({ body, operation }) {
-      const known = operation && storedReplies.get(operation.id);
+    async handle({ body, operation, db, caller: { clientId } }) {
+      if (body.slow) {
+        work.startedCount += 1;
+        await work.barrier;
+      }
+      const known = operation && (await findIdempotencyKey(db, clientId, operation.id));
       if (known) return operation.replay(known);
       work.startedCount += 1;
       await work.barrier;
-      if (body.fail) throw new ApiError("channel_taken", "Rejected");
+      if (body.fail || work.failures-- > 0) throw new ApiError("channel_taken", "Rejected");
       lastId += 1;
       const thing = { id: lastId };
       const { id, fingerprint } = operation ?? {};
       if (id && fingerprint)
-        storedReplies.set(id, { fingerprint, reply_sealed: operation?.seal(thing) ?? "" });
+        await insertIdempotencyKey(db, clientId, {
+          id,
+          fingerprint,
+          reply_sealed: operation?.seal(thing) ?? "",
+        });
       return thing;
     },
   });
 }
 
 async function start(t: Test) {
-  const work: Work = { startedCount: 0, barrier: Promise.resolve() };
+  const work: Work = { startedCount: 0, barrier: Promise.resolve(), failures: 0 };
   const plain = route({
     method: "post",
     path: "/plain",
@@ -185,18 +196,41 @@ t.test("idempotency keys", async (t) => {
 
   t.test("the next waiting request runs after the first one fails", async (t) => {
     const release = blockWork(work);
+    work.failures = 1;
     const before = work.startedCount;
-    const failing = post("retried", { fail: true });
+    const failing = post("retried");
     await until("the first request has started", () => work.startedCount > before);
     const others = [1, 2, 3].map(() => untilFinished(() => post("retried")));
-    const late = post("retried", { fail: true });
     t.equal(work.startedCount, before + 1);
     release();
     t.equal((await failing).status, 409);
     const replies = await Promise.all(others);
     t.equal(new Set(replies.map(({ text }) => text)).size, 1);
     t.ok(replies.every(({ status }) => status === 201));
-    t.ok([409, 422].includes((await late).status));
+  });
+
+  t.test("another body is refused while the first request runs", async (t) => {
+    const release = blockWork(work);
+    const before = work.startedCount;
+    const first = post("running");
+    await until("the first request has started", () => work.startedCount > before);
+    const reply = await post("running", { n: 1 });
+    t.match([reply.status, reply.body.error], [422, "idempotency_key_reused"]);
+    release();
+    t.equal((await first).status, 201);
+  });
+
+  t.test("a repetition is replayed while a request with another body runs", async (t) => {
+    const first = await post("stored");
+    const release = blockWork(work);
+    const before = work.startedCount;
+    const different = post("stored", { slow: true });
+    await until("the request with another body has started", () => work.startedCount > before);
+    const again = untilFinished(() => post("stored"));
+    t.equal((await post("stored", { n: 1 })).status, 422);
+    release();
+    t.equal((await different).status, 422);
+    t.equal((await again).text, first.text);
   });
 
   t.test("a key has 1 to 255 visible ASCII characters", async (t) => {
@@ -238,7 +272,7 @@ t.test("idempotency keys", async (t) => {
 });
 
 t.test("the documentation describes the key of an idempotent route", async (t) => {
-  const work: Work = { startedCount: 0, barrier: Promise.resolve() };
+  const work: Work = { startedCount: 0, barrier: Promise.resolve(), failures: 0 };
   const document = describeApi([{ ...createThingRoute("/things", work), tag: "Service" }], {
     publicUrl: "https://x.example",
   });

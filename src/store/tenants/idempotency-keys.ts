@@ -26,6 +26,30 @@ export async function findIdempotencyKey(
   return row;
 }
 
+const findFingerprint = (table: "idempotency_keys" | "claimed_operations") =>
+  sql(`
+  select fingerprint
+  from ${table}
+  where client_id = $1
+  and id = $2
+  and created_at >= now() - $3 * interval '1 millisecond'`);
+
+const FIND_FINGERPRINT = {
+  idempotency_keys: findFingerprint("idempotency_keys"),
+  claimed_operations: findFingerprint("claimed_operations"),
+};
+
+/** The fingerprint of the request that a key was used for; undefined when the key is unknown or expired. */
+export async function findStoredFingerprint(
+  db: Queryable,
+  clientId: string,
+  { table, id }: { table: keyof typeof FIND_FINGERPRINT; id: string },
+): Promise<string | undefined> {
+  const values = [clientId, id, IDEMPOTENCY_KEY_TTL_MS];
+  const [row] = await db.query<Pick<IdempotencyKeyRow, "fingerprint">>(FIND_FINGERPRINT[table], values);
+  return row?.fingerprint;
+}
+
 const INSERT = sql(`
   insert into idempotency_keys as k (client_id, id, fingerprint, reply_sealed)
   values ($1, $2, $3, $4)
