@@ -74,18 +74,19 @@ export const isLeaseOfDeadWorker = ({ worker, claimedAt, deadAfter }: LeaseSql):
         and w.heartbeat_at > now() - ${deadAfter} * interval '1 millisecond'
       )`;
 
-/** SQL: true when the worker of a claimed row is dead; $1 is deadAfter. */
-const isWorkerDead = (row: string): string =>
-  isLeaseOfDeadWorker({ worker: `${row}.worker_id`, claimedAt: `${row}.claimed_at`, deadAfter: "$1" });
-
 /** SQL: true when the lease of a claimed row has expired; $1 is deadAfter, $2 is maxLeaseMs. */
 export const isLeaseExpired = (row: string): string => `(
       ${row}.claimed_at < now() - $2 * interval '1 millisecond'
-      or ${isWorkerDead(row)}
+      or ${isLeaseOfDeadWorker({ worker: `${row}.worker_id`, claimedAt: `${row}.claimed_at`, deadAfter: "$1" })}
     )`;
 
 /**
- * SQL: the deaths of a row whose lease has expired; $1 is deadAfter. A worker that is alive does not count: it lost the
- * answer to its claim and does not process the row.
+ * SQL: the deaths of a row whose lease has expired; $1 is deadAfter. A worker counts that stopped its heartbeats and did not
+ * remove itself. One that is alive, or that was stopped in order, lost the answer to its claim and did not process the row.
  */
-export const deathsAfterExpiry = (row: string): string => `${row}.deaths + (${isWorkerDead(row)})::integer`;
+export const deathsAfterExpiry = (row: string): string => `${row}.deaths + exists (
+      select
+      from workers w
+      where w.id = ${row}.worker_id
+      and w.heartbeat_at <= now() - $1 * interval '1 millisecond'
+    )::integer`;

@@ -8,6 +8,7 @@ import { lockSweep } from "../../../src/store/processes/sweep-lock.ts";
 import { readAttempts, readDelivery, updateDelivery } from "../../fixtures/events/events.ts";
 import {
   insertClientWithLastByte,
+  insertDeadWorker,
   insertDueDeliveries,
   openQueueContext,
   type QueueContext,
@@ -54,7 +55,7 @@ t.test(
     const cases: [string, number | undefined, Record<string, unknown>][] = [
       ["worker alive", undefined, inFlight("wrk_alive", 4_000)],
       ["worker without a heartbeat", 1, inFlight("wrk_silent", 1_500)],
-      ["worker unknown", 1, inFlight("wrk_unknown", 1_500)],
+      ["worker stopped in order, which lost the answer to its claim", 0, inFlight("wrk_stopped", 1_500)],
       ["worker alive, which lost the answer to its claim", 0, inFlight("wrk_alive", 7_000)],
       ["worker without a heartbeat, claimed recently", undefined, inFlight("wrk_silent", 200)],
       ["not claimed", undefined, { state: "retrying" }],
@@ -84,6 +85,7 @@ t.test(
   "a delivery is due immediately after each of four deaths and is quarantined at the fifth",
   async (t) => {
     const context = await openQueueContext(t);
+    await insertDeadWorker(context, "wrk_gone");
     const lost = { ...inFlight("wrk_gone", 3_000), last_status_code: 503 };
     const [ref] = (await insertDueDeliveries(context, 1)) as [DeliveryRef];
     for (const deaths of [1, 2, 3, 4]) {
@@ -134,6 +136,7 @@ t.test("saturated clients are skipped", async (t) => {
 
 t.test("a locked delivery does not block the recovery of others", async (t) => {
   const context = await openQueueContext(t);
+  await insertDeadWorker(context, "wrk_gone");
   const refs = await insertDueDeliveries(context, 2, inFlight("wrk_gone", 3_000));
   const [held, other] = refs as [DeliveryRef, DeliveryRef];
   const raw = await connectRawClient(t, context.config.DATABASE_URL);

@@ -15,6 +15,7 @@ import { heartbeat } from "../../../../workers/heartbeat.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
 import { readDelivery } from "../../../fixtures/events/events.ts";
 import {
+  insertDeadWorker,
   insertDueDeliveries,
   openQueueContext,
   secondsFromNow,
@@ -25,6 +26,7 @@ import { until } from "../../../fixtures/until.ts";
 
 async function open(t: Test, redis?: RedisClient) {
   const context = await openQueueContext(t);
+  await insertDeadWorker(context, "wrk_gone");
   const client = redis ?? (await connectRedis(t));
   const [streams, parking] = [createStreams(client, 1), createParking(client, 1)];
   const { log, lines, events } = captureLog();

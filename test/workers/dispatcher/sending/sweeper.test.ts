@@ -10,6 +10,7 @@ import { enqueueSends } from "../../../../src/store/messages/sweep-sends.ts";
 import { recordHeartbeat } from "../../../../src/store/processes/workers.ts";
 import { type SendSweepParts, sweepSends } from "../../../../workers/dispatcher/sending/sweeper.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
+import { insertDeadWorker } from "../../../fixtures/events/queue-rows.ts";
 import { type Api, startApi } from "../../../fixtures/http/api.ts";
 import { insertMessage, insertSend, readMessageState } from "../../../fixtures/messages/message-rows.ts";
 import { connectRedis } from "../../../fixtures/servers/redis.ts";
@@ -23,6 +24,7 @@ async function open(t: Test) {
   const api = await startApi(t);
   const tenant = await makeTenant(api);
   const channel_id = await makeChannel(api, tenant);
+  await insertDeadWorker(api, "wrk_gone");
   const { log, events } = captureLog();
   const abandoned: [string, unknown][] = [];
   const notified: string[] = [];
@@ -85,13 +87,16 @@ t.test(
   },
 );
 
-t.test("a send whose dispatcher is alive but lost the answer to its claim counts no death", async (t) => {
+t.test("a send whose dispatcher did not die but lost the answer to its claim counts no death", async (t) => {
   const { api, parts, insert } = await open(t);
   await recordHeartbeat(api.db, "wrk_alive", "dispatcher");
-  const claimedAt = new Date(Date.now() - MAX_LEASE_MS - SECOND);
-  const id = await insert({ ...unstarted(), worker_id: "wrk_alive", claimed_at: claimedAt, deaths: 4 });
+  const claimed_at = new Date(Date.now() - MAX_LEASE_MS - SECOND);
+  const ids = [
+    await insert({ ...unstarted(), worker_id: "wrk_alive", claimed_at, deaths: 4 }),
+    await insert({ ...unstarted(), worker_id: "wrk_stopped", deaths: 4 }),
+  ];
   await sweepSends(parts);
-  t.match(await readSend(api, id), { state: "waiting", deaths: 4, lease: null });
+  for (const id of ids) t.match(await readSend(api, id), { state: "waiting", deaths: 4, lease: null });
 });
 
 t.test("the sweep queues one suspect at a time, the one that has been due longest first", async (t) => {
