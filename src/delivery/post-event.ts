@@ -17,6 +17,8 @@ export interface EventPost {
   headers: Readonly<Record<string, string>>;
   /** The payload, sent byte for byte. */
   body: string;
+  /** The client's token, which is removed from the excerpt of the answer even when the request does not carry it. */
+  token: string | undefined;
 }
 
 export interface PostedEvent {
@@ -74,7 +76,7 @@ export function createEventPoster(parts: PosterParts): EventPoster {
   }
 
   return {
-    async post({ url, headers, body }, { signal, unit } = {}) {
+    async post({ url, headers, body, token }, { signal, unit } = {}) {
       const began = performance.now();
       const { origin, path, isAllowed } = addressOf(url);
       // Not idempotent: otherwise undici would repeat it. undici follows no redirects by default.
@@ -87,7 +89,7 @@ export function createEventPoster(parts: PosterParts): EventPoster {
         ...outcomeOf(exchange),
         statusCode: exchange.status,
         durationMs: Math.round(performance.now() - began),
-        excerpt: excerptOf(exchange.body, headers["x-webhook-token"]),
+        excerpt: excerptOf(exchange.body, token),
         retryAfter: [exchange.headers["retry-after"] ?? null].flat()[0] ?? null,
       };
     },

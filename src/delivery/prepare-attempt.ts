@@ -52,7 +52,7 @@ export function prepareAttempt(
     url,
     send(control) {
       const headers = attemptHeaders({ id, type, payload, attempt, tokens, isTokenSent, at: new Date() });
-      return poster.post({ url, headers, body: payload }, control);
+      return poster.post({ url, headers, body: payload, token: tokens.current }, control);
     },
   };
 }

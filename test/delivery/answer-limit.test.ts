@@ -9,7 +9,7 @@ function createPoster(t: Test) {
   const destinations = createDestinations(cidrs.parse("127.0.0.0/8") ?? []);
   const poster = createEventPoster({ destinations, resolver: async () => [] });
   t.teardown(() => poster.close());
-  return (url: string) => poster.post({ url, headers: {}, body: "{}" });
+  return (url: string) => poster.post({ url, headers: {}, body: "{}", token: undefined });
 }
 
 const CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";

@@ -33,7 +33,7 @@ function createPost(t: Test, parts: Partial<PosterParts> = {}) {
   t.teardown(() => poster.close());
   const headers = { "content-type": "application/json", "x-webhook-token": TOKEN };
   return (url: string, signal?: AbortSignal) =>
-    poster.post({ url, headers, body: PAYLOAD }, signal ? { signal } : {});
+    poster.post({ url, headers, body: PAYLOAD, token: TOKEN }, signal ? { signal } : {});
 }
 
 const resolveTo =

@@ -8,6 +8,7 @@ import { createResolver } from "../../src/delivery/resolver.ts";
 import { cidrs } from "../../src/runtime/config/setting-kinds.ts";
 import { createSecretBox } from "../../src/security/secret-box.ts";
 import { sealWebhookToken } from "../../src/security/webhook-tokens.ts";
+import { startBackend } from "../fixtures/events/backends.ts";
 import { startWebhookReceiver } from "../fixtures/sandbox/webhook-receiver.ts";
 
 const CLIENT_ID = "7f1c1c56-6a0c-4f5e-9f55-2f6f0a1a9f10";
@@ -53,6 +54,17 @@ t.test("an attempt posts the signed event to the address of its key and type", a
     "x-webhook-token": TOKEN,
   });
   t.ok(new Webhook(TOKEN).verify(raw, headers as Record<string, string>));
+});
+
+t.test("the token is removed from the stored answer, also when the request does not carry it", async (t) => {
+  const { parts, target } = await start(t);
+  const backend = await startBackend(t, (_, response) => response.writeHead(500).end(`secret=${TOKEN};`));
+  for (const token_header of [true, false]) {
+    const attempt = prepareAttempt(parts, { ...target, webhook_url: backend.url, token_header }, EVENT);
+    const { excerpt } = await attempt.send();
+    t.match(excerpt, /^secret=/);
+    t.notOk(excerpt?.includes(TOKEN));
+  }
 });
 
 t.test("an aborted attempt fails", async (t) => {

@@ -77,6 +77,7 @@ t.test("name servers that do not answer do not delay other names", async (t) => 
     url: `http://localhost:${backend.port}`,
     headers: {},
     body: "{}",
+    token: undefined,
   });
   t.equal(outcome, "delivered");
   t.equal(resolvedCount, 0, "the other names are still being resolved");

@@ -47,7 +47,8 @@ Every response with a status of 400 or above has the same body:
 \`\`\`
 
 \`error\` is a stable code to program against. \`message\` is for people and may change. \`details\` names each problem by a
-JSON pointer. \`documentation\` is the path of the guide section that helps. Some codes add fields, such as \`required_scope\`. Accept codes and fields that you do not know.
+JSON pointer. \`documentation\` is the path of the guide section that helps. Some codes add fields, such as
+\`required_scope\`. Accept codes and fields that you do not know.
 
 ## Idempotency
 
@@ -80,7 +81,8 @@ which each type of event is sent. Each event is a POST with a JSON body:
 The section *Event types* and \`webhooks\` in the OpenAPI document describe the payload of each type.
 
 **Authenticate** each event. Either compare the header \`x-webhook-token\` with your token
-(\`POST /api/webhooks/config/generate-secret\`; \`token_header: false\` in the configuration removes the header), or verify the signature as defined by
+(\`POST /api/webhooks/config/generate-secret\`; \`token_header: false\` in the configuration removes the header), or
+verify the signature as defined by
 [Standard Webhooks](https://www.standardwebhooks.com): \`webhook-signature\` is a space-separated list of signatures. Each is
 \`v1,\` followed by the base64 HMAC-SHA256 of \`webhook-id\`, \`webhook-timestamp\` and the body, joined by dots. The HMAC key is
 the part of the token after \`whsec_\`, decoded from base64; a token of your own in any other format is used as it is.
@@ -94,7 +96,8 @@ After 13 attempts the event is \`failed\`; if you answer 410, it is \`failed\` i
 reached or answers 5xx, deliveries pause for up to ten minutes at a time, without using up attempts.
 
 **Expect** duplicates and events out of order: deduplicate by \`webhook-id\`, which is the event's \`id\` and the same on every
-attempt, order by \`recorded_at\`, and never move a message's status backwards. Accept types and fields that you do not know. Under \`/api/webhooks/events\` you can read
+attempt, order by \`recorded_at\`, and never move a message's status backwards. Accept types and fields that you do
+not know. Under \`/api/webhooks/events\` you can read
 every event with its attempts, and send events again, one by one or all of a period.
 
 ## Stored errors

@@ -169,7 +169,7 @@ t.test("webhook test event", async (t) => {
     const token = (await generate({})).body.webhook_secret;
     await send();
     const [{ raw, headers }] = backend.received as [(typeof backend.received)[number]];
-    t.notMatch(JSON.stringify(headers), token);
+    t.notOk(JSON.stringify(headers).includes(token));
     t.ok(new Webhook(token).verify(raw, headers as Record<string, string>));
   });
 
