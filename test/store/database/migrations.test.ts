@@ -41,6 +41,7 @@ const MIGRATION_HASHES: Record<string, string> = {
   "028_signup_grant_users.sql": "39f6175ae772a7c15b5e4ae0435deec18cc5e520b58e2fba2d5234f3b10a4063",
   "029_ad_videos_created_at.sql": "5d48241038ab78af350d94eccd32d70c592d369b09a766aee03b7e6cb918fce8",
   "030_webhook_token_header.sql": "69059d27c798eb857458e6b716a70c238cd69baabe964ccc046b63084b3a5883",
+  "031_deleted_clients.sql": "54c9d8706b471b02300b2ce88358268404d386a6506cf79a5cf4b9860f8fc139",
 };
 
 t.test("concurrent runs apply each file once, and a later run applies none", async (t) => {
