@@ -11,7 +11,6 @@ import {
   isDeletedClient,
   isMissingTable,
 } from "../store/database/faults.ts";
-import { ClientsBeingDeleted } from "../store/tenants/client-locks.ts";
 import {
   ApiError,
   databaseUnusable,
@@ -123,8 +122,6 @@ export function toApiError(thrown: unknown, { isRepeatable }: { isRepeatable: bo
   if (thrown instanceof DatabaseUnavailable && thrown.mayHaveWritten && !isRepeatable)
     return outcomeUnknown(cause);
   if (thrown instanceof DatabaseUnavailable) return databaseUnusable("unavailable", { cause });
-  if (thrown instanceof ClientsBeingDeleted)
-    return new ApiError("temporarily_unavailable", "A client is being deleted, please try again", { cause });
   if (isMissingTable(thrown)) return databaseUnusable("unmigrated", { cause });
   if (isDeletedClient(thrown))
     return new ApiError("unauthorized", "The client of this credential no longer exists", { cause });

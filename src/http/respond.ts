@@ -3,7 +3,6 @@ import type { Fields, Log } from "../runtime/logging/log.ts";
 import type { Metrics } from "../runtime/metrics/metrics.ts";
 import type { UnitOfWork, WorkTracker } from "../runtime/watchdog/work-tracker.ts";
 import { DatabaseUnavailable } from "../store/database/faults.ts";
-import { ClientsBeingDeleted } from "../store/tenants/client-locks.ts";
 import { ApiError } from "./api-error.ts";
 import { isUnsent, type UnsentAnswers } from "./connections/unsent-answers.ts";
 import { errorReply, toApiError } from "./error-reply.ts";
@@ -100,8 +99,7 @@ async function replyAndRecord(
 
 /** An outage or a refusal affects many requests: its stack trace would only repeat in the log. */
 function faultFields(thrown: unknown, { cause }: ApiError): Fields {
-  if (cause instanceof DatabaseUnavailable || cause instanceof ClientsBeingDeleted)
-    return { error: cause.message };
+  if (cause instanceof DatabaseUnavailable) return { error: cause.message };
   if (thrown instanceof ApiError && cause === undefined) return { error: thrown.message };
   return { err: thrown };
 }

@@ -1,18 +1,22 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
 import { recordEvents } from "../../src/domain/events/record-events.ts";
+import { deleteClient, eraseDeletedClients } from "../../src/domain/tenants/delete-client.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { newId, uuidOf } from "../../src/runtime/ids.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
+import { markClientDeleted } from "../../src/store/tenants/client-erasure.ts";
 import { findTermsInForce } from "../../src/store/tenants/terms.ts";
+import { maintain } from "../../workers/scheduler/maintenance.ts";
 import { startApi } from "../fixtures/http/api.ts";
-import { makeSender, sendMessage, textMessage } from "../fixtures/messages/messages.ts";
+import { sendMessage } from "../fixtures/messages/messages.ts";
 import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
 import { untilBlocked } from "../fixtures/servers/lock-waits.ts";
 import { connectRawClient } from "../fixtures/servers/servers.ts";
 import { makeChannel, newPlatformId } from "../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants/tenants.ts";
+import { until } from "../fixtures/until.ts";
 
 t.test("herald client delete", async (t) => {
   const settings = await testSettings(t);
@@ -24,6 +28,9 @@ t.test("herald client delete", async (t) => {
 
   const event = ({ id: clientId }: Tenant, dedupKey: string) =>
     ({ clientId, type: "platform.event", key: "chatapp", data: { field: "x", value: 1 }, dedupKey }) as const;
+
+  const readDeletedAt = async ({ id }: Tenant): Promise<unknown> =>
+    (await raw.query("select deleted_at from clients where id = $1", [id])).rows[0]?.deleted_at;
 
   const writeAttempt = (by: typeof raw, { id: clientId }: Tenant, eventId: string) =>
     by.query("insert into attempts (client_id, id, attempt, at, duration_ms) values ($1, $2, 1, now(), 5)", [
@@ -133,61 +140,43 @@ t.test("herald client delete", async (t) => {
     t.same(await countRows(kept), before);
   });
 
-  t.test(
-    "waits for an event that is being recorded and deletes it; later events are not recorded",
-    async (t) => {
-      const tenant = await makeTenant(api);
-      const { erasing } = await api.db.transaction(async (tx) => {
-        t.equal((await recordEvents(tx, [event(tenant, "first")])).length, 1);
-        const erasing = erase(tenant);
-        await untilBlocked(raw, 1);
-        return { erasing };
-      });
-      t.equal((await erasing).code, 0);
-      t.same(await recordEvents(api.db, [event(tenant, "late")]), []);
-      t.same(await countRows(tenant), {});
-    },
-  );
-
-  t.test("waits for a message that is being accepted and deletes it", async (t) => {
+  t.test("erases an event that was recorded before the deletion and is committed after it", async (t) => {
     const tenant = await makeTenant(api);
-    const holder = await connectRawClient(t, api.config.DATABASE_URL);
-    await holder.query("begin");
-    // The request that accepts the message locks the client and waits for this transaction.
-    const key = uuidOf(JSON.stringify([tenant.id, "post", "/api/outbound/send", "k"]));
-    await holder.query(
-      "insert into idempotency_keys (id, client_id, fingerprint, reply_sealed) values ($1, $2, $1, 'x')",
-      [key, tenant.id],
-    );
-    const sending: Promise<unknown> = sendMessage(api, tenant, {}, { "idempotency-key": "k" });
-    await untilBlocked(raw, 1);
-    const erasing = erase(tenant);
-    await untilBlocked(raw, 2);
-    await holder.query("rollback");
-    await sending.catch(() => {}); // a slow machine accepts the message after the request has timed out
-    t.equal((await erasing).code, 0);
+    const { erasing } = await api.db.transaction(async (tx) => {
+      t.match(await recordEvents(tx, [event(tenant, "first")]), [String]);
+      const erasing = erase(tenant);
+      await until("the client is marked", async () => (await readDeletedAt(tenant)) instanceof Date);
+      t.same(await recordEvents(api.db, [event(tenant, "late")]), [undefined], "no later event is recorded");
+      return { erasing };
+    });
+    t.match(await erasing, { code: 0 });
     t.same(await countRows(tenant), {});
   });
 
   t.test(
-    "does not block messages of other clients, and those of the client itself fail quickly",
+    "erases a message whose statement began before the deletion and is committed after it",
     async (t) => {
-      const [gone, other] = [await makeSender(api), await makeSender(api)];
-      const messages = await Promise.all(
-        [gone, other].map(async ({ tenant }) => textMessage(await makeChannel(api, tenant))),
-      );
+      const tenant = await makeTenant(api);
       const holder = await connectRawClient(t, api.config.DATABASE_URL);
       await holder.query("begin");
-      await holder.query("select 1 from clients where id = $1 for update", [gone.tenant.id]);
-      const [refused, accepted] = await Promise.all([gone.send(messages[0]), other.send(messages[1])]);
-      t.equal(refused.status, 503);
-      t.equal(accepted.status, 202);
+      // The statement that accepts the message waits for this transaction.
+      const key = uuidOf(JSON.stringify([tenant.id, "post", "/api/outbound/send", "k"]));
+      await holder.query(
+        "insert into idempotency_keys (id, client_id, fingerprint, reply_sealed) values ($1, $2, $1, 'x')",
+        [key, tenant.id],
+      );
+      const sending: Promise<unknown> = sendMessage(api, tenant, {}, { "idempotency-key": "k" });
+      await untilBlocked(raw, 1);
+      const erasing = erase(tenant);
+      await until("the client is marked", async () => (await readDeletedAt(tenant)) instanceof Date);
       await holder.query("rollback");
-      t.equal((await gone.send(messages[0])).status, 202);
+      await sending.catch(() => {}); // a slow machine accepts the message after the request has timed out
+      t.match(await erasing, { code: 0 });
+      t.same(await countRows(tenant), {});
     },
   );
 
-  t.test("deletes an attempt that is inserted concurrently", async (t) => {
+  t.test("erases an attempt that is inserted concurrently", async (t) => {
     const tenant = await makeTenant(api);
     const [id] = (await recordEvents(api.db, [event(tenant, "e")])) as [string];
     const writer = await connectRawClient(t, api.config.DATABASE_URL);
@@ -203,4 +192,56 @@ t.test("herald client delete", async (t) => {
     t.equal((await erasing).code, 0);
     t.same(await countRows(tenant), {});
   });
+
+  t.test("erases tables of several batches", async (t) => {
+    const [gone, kept] = [await makeTenant(api), await makeTenant(api)];
+    for (const { id } of [gone, kept])
+      for (const statement of [
+        `insert into messages (client_id, id, channel_id, platform, recipient, recipient_kind, type, content)
+        select $1, 'msg_' || n, 'ch_1', 'chatapp', '1', 'phone', 'text', '{}' from generate_series(1, 11000) n`,
+        "insert into event_fingerprints (client_id, fingerprint) select $1, gen_random_uuid() from generate_series(1, 11000)",
+        // More than a batch of pages.
+        `insert into idempotency_keys (id, client_id, fingerprint, reply_sealed)
+        select gen_random_uuid(), $1, $1, repeat(md5(n::text), 50) from generate_series(1, 6000) n`,
+      ])
+        await raw.query(statement, [id]);
+    const before = await countRows(kept);
+    t.equal((await erase(gone)).code, 0);
+    t.same(await countRows(gone), {});
+    t.same(await countRows(kept), before);
+  });
+
+  t.test("an interrupted deletion is continued by a second call or by the maintenance job", async (t) => {
+    for (const finish of [erase, () => maintain(api.config, api.db)]) {
+      const tenant = await makeTenant(api);
+      await fillAllTables(tenant);
+      await markClientDeleted(api.db, tenant.id);
+      t.notMatch((await herald(["client", "list"])).out, tenant.id);
+      t.match((await herald(["key", "list", "--client", tenant.id])).err, "there is no client");
+      await finish(tenant);
+      t.same(await countRows(tenant), {});
+    }
+  });
+
+  t.test(
+    "an older transaction that does not end leaves the client's row to the maintenance job",
+    async (t) => {
+      const tenant = await makeTenant(api);
+      const writer = await connectRawClient(t, api.config.DATABASE_URL);
+      const reader = await connectRawClient(t, api.config.DATABASE_URL);
+      for (const client of [reader, writer]) await client.query("begin isolation level repeatable read");
+      await reader.query("select from events limit 1");
+      await writer.query("delete from late_changes where false");
+      await fillAllTables(tenant);
+      t.equal(await deleteClient(api.db, tenant.id, { maxWaitMs: 0 }), false);
+      t.same(await countRows(tenant), { clients: 1 });
+      await writer.query("rollback");
+      t.equal(
+        await eraseDeletedClients(api.db, { maxWaitMs: 0 }),
+        1,
+        "a transaction that only reads does not matter",
+      );
+      t.same(await countRows(tenant), {});
+    },
+  );
 });

@@ -216,10 +216,10 @@ t.test("a hanging client does not delay another client on the same host", async 
 t.test("deliveries that a dead dispatcher parked are delivered by another", async (t) => {
   const { backend, client } = await startClient(t);
   const ids = await dispatcher.db.transaction(async (tx) => {
-    const recorded = await recordEvents(
+    const recorded = (await recordEvents(
       tx,
       times(3, () => draftOf(client.id)),
-    );
+    )) as string[];
     // Keep the sweep from queueing them.
     await tx.query("update deliveries set enqueued_at = now() + interval '1 day' where client_id = $1", [
       client.id,

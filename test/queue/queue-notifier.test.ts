@@ -41,7 +41,8 @@ async function startNotifier(t: Test, options: Options = {}) {
   });
   await notifier.start?.({ fail: (error) => t.fail(String(error)) });
   t.teardown(() => notifier.close?.());
-  const record = (count: number) => recordEvents(context.db, drafts(context, count), notifier);
+  const record = (count: number) =>
+    recordEvents(context.db, drafts(context, count), notifier) as Promise<string[]>;
   return { context, redis, streams, notifier, writes, record, loggedEvents: events };
 }
 

@@ -185,13 +185,14 @@ t.test("fingerprints are deleted after eight days", async (t) => {
     { ...draft, dedupKey: "one" },
     { ...draft, dedupKey: "other" },
   ];
-  t.equal((await recordEvents(db, drafts)).length, 2);
+  const countRecorded = async () => (await recordEvents(db, drafts)).filter((id) => id !== undefined).length;
+  t.equal(await countRecorded(), 2);
   await db.query("update event_fingerprints set seen_at = now() - interval '7 days 23 hours'");
   t.match(await applyRetention(RETENTION, db), { fingerprints_deleted: 0 });
-  t.equal((await recordEvents(db, drafts)).length, 0);
+  t.equal(await countRecorded(), 0);
   await db.query("update event_fingerprints set seen_at = now() - interval '8 days 1 minute'");
   t.match(await applyRetention(RETENTION, db), { fingerprints_deleted: 2 });
-  t.equal((await recordEvents(db, drafts)).length, 2);
+  t.equal(await countRecorded(), 2);
 });
 
 t.test("idempotency keys are deleted after a day", async (t) => {

@@ -1,18 +1,14 @@
-import { setMaxListeners } from "node:events";
 import { createBatcher } from "../../src/runtime/async/batcher.ts";
-import { pause } from "../../src/runtime/async/pause.ts";
 import { retryUntil } from "../../src/runtime/async/retry-until.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/logging/log.ts";
 import { createOutageLogger } from "../../src/runtime/logging/outage-logger.ts";
 import { DatabaseUnavailable } from "../../src/store/database/faults.ts";
-import type { WriteResult } from "../../src/store/tenants/client-locks.ts";
 
 /**
  * An outcome is unwritten from `finish` until its batch is committed. While the database is unavailable, the batch is
  * retried and its rows stay leased by this worker. When the database rejects a batch, its rows are written one by one; a
- * rejected row is written again without remote text, and logged when that fails too. While its client is being deleted, an
- * outcome is blocked: it does not count as unwritten and joins a later batch. `abandon` ends all waiting.
+ * rejected row is written again without remote text, and logged when that fails too. `abandon` ends all waiting.
  */
 
 /** Outcomes of calls that end within this time share a statement, because commits are the database's bottleneck. */
@@ -20,8 +16,6 @@ const BATCH_WINDOW_MS = 3;
 const MAX_BATCH_ROWS = 100;
 /** After a crash, events whose outcome is unwritten are delivered twice. */
 const MAX_UNWRITTEN_ROWS = 50;
-/** A deletion takes seconds; the lease of a blocked outcome lasts a minute. */
-const BLOCKED_RETRY_MS = 1 * SECOND;
 
 interface OwnedRow {
   client_id: string;
@@ -31,8 +25,8 @@ interface OwnedRow {
 interface BatchWriterParts<F extends OwnedRow> {
   /** Kind of the rows, for the log. */
   what: keyof typeof ID_FIELDS;
-  /** Writes the rows whose lease still holds. */
-  write(finishes: readonly F[]): Promise<WriteResult>;
+  /** Writes the rows whose lease still holds and returns their ids. */
+  write(finishes: readonly F[]): Promise<readonly string[]>;
   /** Returns the outcome without text from the remote side; undefined when there is none to remove. */
   withoutRemoteText(finish: F): F | undefined;
   /** With this many unwritten outcomes no call is started. */
@@ -55,7 +49,6 @@ export function createBatchWriter<F extends OwnedRow>(parts: BatchWriterParts<F>
   const { what, log, maxUnwritten = MAX_UNWRITTEN_ROWS } = parts;
   const fieldsOf = ({ client_id: client, id }: OwnedRow) => ({ client, [ID_FIELDS[what]]: id });
   const abandoning = new AbortController();
-  setMaxListeners(0, abandoning.signal); // one listener per blocked outcome, which is no leak
   const abandoned = new Promise<void>((resolve) => {
     abandoning.signal.addEventListener("abort", () => resolve());
   });
@@ -65,9 +58,8 @@ export function createBatchWriter<F extends OwnedRow>(parts: BatchWriterParts<F>
     { what },
   );
 
-  /** Returns the ids of the blocked rows. */
-  async function write(finishes: readonly F[]): Promise<ReadonlySet<string>> {
-    const result = await retryUntil(() => parts.write(finishes), {
+  async function write(finishes: readonly F[]): Promise<void> {
+    const writtenIds = await retryUntil(() => parts.write(finishes), {
       signal: abandoning.signal,
       firstDelayMs: 200,
       maxDelayMs: 1 * SECOND,
@@ -76,21 +68,11 @@ export function createBatchWriter<F extends OwnedRow>(parts: BatchWriterParts<F>
         outageLogger.failed(error);
       },
     });
-    if (!result) return new Set();
+    if (!writtenIds) return;
     outageLogger.recovered();
-    const decidedIds = new Set([...result.written, ...result.blocked]);
+    const written = new Set(writtenIds);
     for (const finish of finishes)
-      if (!decidedIds.has(finish.id)) log.warn(`${what}.lease_lost`, fieldsOf(finish));
-    return new Set(result.blocked);
-  }
-
-  let blockedCount = 0;
-
-  async function retryBlocked(finish: F): Promise<void> {
-    blockedCount += 1;
-    await pause(BLOCKED_RETRY_MS, abandoning.signal);
-    blockedCount -= 1;
-    if (!abandoning.signal.aborted) await batcher.add(finish);
+      if (!written.has(finish.id)) log.warn(`${what}.lease_lost`, fieldsOf(finish));
   }
 
   const batcher = createBatcher<F, void>({
@@ -98,8 +80,8 @@ export function createBatchWriter<F extends OwnedRow>(parts: BatchWriterParts<F>
     windowMs: BATCH_WINDOW_MS,
     shouldIsolate: () => true,
     async run(finishes) {
-      const blockedIds = await Promise.race([write(finishes), abandoned]);
-      return (finish) => (blockedIds?.has(finish.id) ? retryBlocked(finish) : undefined);
+      await Promise.race([write(finishes), abandoned]);
+      return () => undefined;
     },
   });
 
@@ -117,7 +99,7 @@ export function createBatchWriter<F extends OwnedRow>(parts: BatchWriterParts<F>
     finish: finishRow,
     waitForDrain: () => batcher.waitUntilBelow(maxUnwritten),
     abandon() {
-      const count = batcher.size() + blockedCount;
+      const count = batcher.size();
       if (count > 0) log.error("batch_writer.abandoned", { what, count });
       abandoning.abort();
     },

@@ -11,8 +11,12 @@ export const operatorActor = ({ operator }: CommandContext, clientId: string): A
 });
 
 /** Returns the client; throws a CommandError if it does not exist. */
-export async function requireClient({ db }: CommandContext, clientId: string) {
-  const client = await findClient(db, clientId);
+export async function requireClient(
+  { db }: CommandContext,
+  clientId: string,
+  options?: Parameters<typeof findClient>[2],
+) {
+  const client = await findClient(db, clientId, options);
   if (!client) throw new CommandError(`there is no client ${clientId}`);
   return client;
 }

@@ -87,7 +87,7 @@ export async function revokeDeadConnection(
   { db, log }: RevocationParts,
   connectionId: string,
 ): Promise<number> {
-  const accounts = await db.transaction((tx) => revokeConnections(tx, [connectionId]));
+  const accounts = await revokeConnections(db, [connectionId]);
   for (const { client_id: client, ad_account_id: ad_account, previous_status } of accounts)
     log.warn("ad_account.revoked", { client, ad_account, previous_status });
   return accounts.length;

@@ -10,9 +10,9 @@ import {
 import type { AdAccountFacts, AdAccountRow } from "../../store/ads/ad-accounts.ts";
 import { deleteConnections, findConnectionsSharingTokens } from "../../store/ads/ad-connections.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
-import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
+import { type AuditActor, recordAudit, recordAuditOfClients } from "../../store/tenants/audit-log.ts";
 import { recordEvents } from "../events/record-events.ts";
-import { serviceActor } from "../tenants/service-actor.ts";
+import { SERVICE } from "../tenants/service-actor.ts";
 import { adAccountRevoked, adAccountUpdated } from "./ad-account-events.ts";
 import { haveChanged } from "./ad-account-facts.ts";
 
@@ -101,22 +101,40 @@ export function recordSync(
   });
 }
 
+/** Each transaction revokes this many accounts at most, so that none holds rows for long. */
+const MAX_BATCH_ROWS = 1_000;
+
 /**
- * Deletes connections whose tokens are dead and revokes their accounts, with one event each. Runs in the
- * transaction of revokeDeadConnection, deauthorize or deleteUserData.
+ * Revokes the accounts of connections whose tokens are dead, with one event each, and deletes the connections and all others
+ * with the same tokens. After a crash the next call, or the next token check, continues.
  */
 export async function revokeConnections(
-  tx: Queryable,
+  db: Database,
   connectionIds: readonly string[],
 ): Promise<RevokedRow[]> {
-  if (connectionIds.length === 0) return [];
-  const ids = await findConnectionsSharingTokens(tx, connectionIds);
-  const accounts = await revokeAccounts(tx, ids);
-  await deleteConnections(tx, ids);
-  await recordEvents(tx, accounts.map(adAccountRevoked));
-  for (const { client_id, id: target, ad_account_id, previous_status } of accounts) {
-    const details = { ad_account_id, previous_status, reason: "token_dead" };
-    await recordAudit(tx, serviceActor(client_id), { action: "ad_account.revoked", target, details });
+  const revoked: RevokedRow[] = [];
+  for (let index = 0; index < connectionIds.length; index += MAX_BATCH_ROWS) {
+    const ids = await findConnectionsSharingTokens(db, connectionIds.slice(index, index + MAX_BATCH_ROWS));
+    for (let isLast = false; !isLast; ) {
+      const accounts = await db.transaction((tx) => revokeBatch(tx, ids));
+      revoked.push(...accounts);
+      isLast = accounts.length < MAX_BATCH_ROWS;
+    }
   }
+  return revoked;
+}
+
+async function revokeBatch(tx: Queryable, connectionIds: readonly string[]): Promise<RevokedRow[]> {
+  const accounts = await revokeAccounts(tx, connectionIds, MAX_BATCH_ROWS);
+  if (accounts.length < MAX_BATCH_ROWS) await deleteConnections(tx, connectionIds);
+  await recordEvents(tx, accounts.map(adAccountRevoked));
+  await recordAuditOfClients(tx, SERVICE, {
+    action: "ad_account.revoked",
+    entries: accounts.map(({ client_id, id, ad_account_id, previous_status }) => ({
+      clientId: client_id,
+      target: id,
+      details: { ad_account_id, previous_status, reason: "token_dead" },
+    })),
+  });
   return accounts;
 }

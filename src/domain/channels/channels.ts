@@ -17,9 +17,9 @@ import {
 } from "../../store/channels/channels.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { resumeSends } from "../../store/messages/send-order.ts";
-import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
+import { type AuditActor, recordAudit, recordAuditOfClients } from "../../store/tenants/audit-log.ts";
 import { recordEvents } from "../events/record-events.ts";
-import { serviceActor } from "../tenants/service-actor.ts";
+import { SERVICE, serviceActor } from "../tenants/service-actor.ts";
 import { channelDisconnected } from "./channel-events.ts";
 
 /** The asset of a channel, by the ids of its platform. */
@@ -140,7 +140,7 @@ async function takeOverFrom(tx: Queryable, { client_id: clientId, id }: ChannelR
 type EndedChannel = Pick<ChannelRow, "id" | "platform" | "asset_id">;
 
 /** Runs in the transaction that disconnects the channel. */
-export async function auditDisconnect(
+async function auditDisconnect(
   tx: Queryable,
   actor: AuditActor,
   { id, platform, asset_id, reason }: EndedChannel & { reason: DisconnectReason },
@@ -193,11 +193,30 @@ export async function invalidateChannelToken(
   const marked = await db.transaction(async (tx) => {
     const row = await markTokenDead(tx, channel.client_id, channel);
     if (!row) return [];
-    await recordEvents(tx, [channelDisconnected(row, "token_dead")]);
-    await auditDisconnect(tx, serviceActor(row.client_id), { ...row, reason: "token_dead" });
+    await recordDeadTokens(tx, [row]);
     return [row];
   });
   logDeadTokens(log, marked, code);
+}
+
+/** Records an event and an audit entry for each channel. Runs in the transaction that marks them as needs_reauth. */
+export async function recordDeadTokens(
+  tx: Queryable,
+  channels: readonly Pick<ChannelRow, "client_id" | "external_ref" | keyof EndedChannel>[],
+): Promise<void> {
+  const reason = "token_dead";
+  await recordEvents(
+    tx,
+    channels.map((channel) => channelDisconnected(channel, reason)),
+  );
+  await recordAuditOfClients(tx, SERVICE, {
+    action: "channel.disconnected",
+    entries: channels.map(({ client_id, id, platform, asset_id }) => ({
+      clientId: client_id,
+      target: id,
+      details: { platform, asset_id, reason },
+    })),
+  });
 }
 
 /** Runs after the transaction that marked the channels as needs_reauth. */

@@ -7,13 +7,7 @@ import type { EventKey, EventType } from "../../schema/enumerations.ts";
 import { API_VERSION } from "../../schema/version.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { hasFingerprint } from "../../store/events/event-fingerprints.ts";
-import {
-  insertEvents,
-  insertUnblockedEvents,
-  LATE_AFTER_MS,
-  type NewEvent,
-  type RecordedEvent,
-} from "../../store/events/insert-events.ts";
+import { insertEvents, LATE_AFTER_MS, type NewEvent } from "../../store/events/insert-events.ts";
 
 /** An event to record for a client. */
 export interface EventDraft {
@@ -41,57 +35,21 @@ export interface EventDraft {
 const MAX_BATCH_CHARACTERS = 1_000_000;
 
 /**
- * Inserts events with their deliveries and returns the ids of the new ones; a crash between two batches leaves
- * the rest to the platform's repetition. A notifier queues them immediately (in a transaction: that of
- * notifyAfterCommit); without one the sweep does within a second.
+ * Inserts events with their deliveries. Returns the id of each draft's event, undefined when it was recorded before or its
+ * client is deleted; a crash between two batches leaves the rest to the platform's repetition. A notifier queues them
+ * immediately (in a transaction: that of notifyAfterCommit); without one the sweep does within a second.
  */
 export async function recordEvents(
   db: Queryable,
   drafts: readonly EventDraft[],
   notifier?: QueueNotifier,
-): Promise<string[]> {
-  const ids = await insertInBatches({ drafts, notifier }, (events, epoch) => insertEvents(db, events, epoch));
-  return ids.filter((id) => id !== undefined);
-}
-
-export interface UnblockedRecording {
-  /** The id of each draft's event; undefined when the event was recorded before or its client is gone or blocked. */
-  ids: (string | undefined)[];
-  /** Clients that are being deleted: their events are not recorded. */
-  blockedClients: string[];
-}
-
-/** Like recordEvents, but does not wait for clients that are being deleted: it records the events of the other clients. */
-export async function recordUnblockedEvents(
-  db: Queryable,
-  drafts: readonly EventDraft[],
-  notifier: QueueNotifier,
-): Promise<UnblockedRecording> {
-  const blockedClients: string[] = [];
-  const ids = await insertInBatches({ drafts, notifier }, async (events, epoch) => {
-    const result = await insertUnblockedEvents(db, events, epoch);
-    blockedClients.push(...result.blockedClients);
-    return result.recorded;
-  });
-  return { ids, blockedClients };
-}
-
-interface Recording {
-  drafts: readonly EventDraft[];
-  notifier: QueueNotifier | undefined;
-}
-
-/** Returns the id of each draft's event, undefined when it is not new. */
-async function insertInBatches(
-  { drafts, notifier }: Recording,
-  insert: (events: readonly NewEvent[], epoch: string | null) => Promise<RecordedEvent[]>,
 ): Promise<(string | undefined)[]> {
   const places = placesOfDistinct(drafts);
   const events = await collectInSlices(toNewEvents(places.map((place) => drafts[place] as EventDraft)));
   const recordedIds = new Set<string>();
   for (const batch of toBatches(events)) {
     const epoch = notifier?.epoch() ?? null;
-    const recorded = await insert(batch, epoch);
+    const recorded = await insertEvents(db, batch, epoch);
     if (epoch !== null) notifier?.notify(recorded.filter(({ isDue }) => isDue));
     for (const { id } of recorded) recordedIds.add(id);
   }

@@ -2,24 +2,19 @@ import type { Reading } from "../../platforms/webhooks/reading.ts";
 import { notifyAfterCommit, type QueueNotifier } from "../../queue/queue-notifier.ts";
 import { DAY, MINUTE } from "../../runtime/durations.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
-import { lockClients, throwIfBlocked } from "../../store/tenants/client-locks.ts";
 import { disconnectByPlatform } from "../channels/channels.ts";
-import { type EventDraft, isRecorded, recordUnblockedEvents } from "../events/record-events.ts";
+import { type EventDraft, isRecorded, recordEvents } from "../events/record-events.ts";
 import { type DraftOutcome, type InboundDraft, toOutcomes } from "./draft.ts";
 
 /**
  * Disconnects the channels whose connection the platform has ended, and records the events in the same transaction.
- * Records channel.disconnected only if a channel was disconnected. Throws ClientsBeingDeleted.
+ * Records channel.disconnected only if a channel was disconnected.
  */
 export const recordAndDisconnect = (
   parts: { db: Database; notifier: QueueNotifier },
   drafts: readonly InboundDraft[],
 ): Promise<DraftOutcome[]> =>
   notifyAfterCommit(parts, async (tx, deferredNotifier) => {
-    await lockClients(
-      tx,
-      drafts.map(({ clientId }) => clientId),
-    );
     const events: EventDraft[] = [];
     for (const draft of drafts)
       events.push(
@@ -27,9 +22,7 @@ export const recordAndDisconnect = (
           ? { ...draft, type: "channel.disconnected", data: DISCONNECTED_DATA }
           : draft,
       );
-    const { ids, blockedClients } = await recordUnblockedEvents(tx, events, deferredNotifier);
-    throwIfBlocked(blockedClients);
-    return toOutcomes(drafts, ids);
+    return toOutcomes(drafts, await recordEvents(tx, events, deferredNotifier));
   });
 
 const DISCONNECTED_DATA = { reason: "platform" };

@@ -2,18 +2,15 @@ import type { Log } from "../../runtime/logging/log.ts";
 import { randomText } from "../../security/random-text.ts";
 import { findConnectionsOfUser } from "../../store/ads/ad-connections.ts";
 import {
-  type ChannelOwnerRow,
+  type GrantBatch,
   markUserTokensDead,
   removeUserFromChannels,
 } from "../../store/channels/channel-owners.ts";
-import type { Database, Queryable } from "../../store/database/database.ts";
+import type { Database } from "../../store/database/database.ts";
 import { eraseGrantsOfUser } from "../../store/embed/sessions.ts";
 import { insertDataDeletion } from "../../store/tenants/data-deletions.ts";
 import { revokeConnections } from "../ads/ad-accounts.ts";
-import { channelDisconnected } from "../channels/channel-events.ts";
-import { auditDisconnect, logDeadTokens } from "../channels/channels.ts";
-import { recordEvents } from "../events/record-events.ts";
-import { serviceActor } from "../tenants/service-actor.ts";
+import { logDeadTokens, recordDeadTokens } from "../channels/channels.ts";
 
 /** A person at the platform, and the time of their request: later grants are not affected. */
 export interface PlatformUser {
@@ -30,43 +27,48 @@ interface Parts {
  * The person has removed the app: revokes every token they granted and records events for the affected
  * clients.
  */
-export async function deauthorize({ db, log }: Parts, user: PlatformUser): Promise<void> {
-  const { channels } = await db.transaction((tx) => revokeGrants(tx, user));
-  logDeadTokens(log, channels);
+export async function deauthorize(parts: Parts, user: PlatformUser): Promise<void> {
+  await revokeGrants(parts, user);
 }
 
-interface RevokedGrants {
-  channels: ChannelOwnerRow[];
-  /** How many connections to ad accounts. */
-  connections: number;
-  /** How many signups that waited for the person. */
-  signups: number;
+/** Each statement changes this many rows at most, so that none is locked for long. */
+const MAX_BATCH_ROWS = 1_000;
+
+/** Calls `runBatch`, which returns how many rows it changed, until it changes fewer than a full batch; returns the sum. */
+async function runInBatches(
+  { id, until }: PlatformUser,
+  runBatch: (batch: GrantBatch) => Promise<number>,
+): Promise<number> {
+  for (let total = 0; ; ) {
+    const count = await runBatch({ platformUserId: id, until, limit: MAX_BATCH_ROWS });
+    total += count;
+    if (count < MAX_BATCH_ROWS) return total;
+  }
 }
 
-async function revokeGrants(tx: Queryable, { id, until }: PlatformUser): Promise<RevokedGrants> {
-  const channels = await markUserTokensDead(tx, id, until);
-  await recordEvents(
-    tx,
-    channels.map((channel) => channelDisconnected(channel, "token_dead")),
-  );
-  for (const channel of channels)
-    await auditDisconnect(tx, serviceActor(channel.client_id), { ...channel, reason: "token_dead" });
-  const connections = await findConnectionsOfUser(tx, id, until);
-  await revokeConnections(tx, connections);
-  const signups = await eraseGrantsOfUser(tx, id, until);
-  return { channels, connections: connections.length, signups };
-}
-
-/** Revokes the person's grants and deletes their id and tokens. Returns the confirmation code. */
-export async function deleteUserData({ db, log }: Parts, user: PlatformUser): Promise<string> {
-  const confirmation_code = randomText(20);
-  const revoked = await db.transaction(async (tx) => {
-    const grants = await revokeGrants(tx, user);
-    const { connections, signups } = grants;
-    const channels = await removeUserFromChannels(tx, user.id, user.until);
-    await insertDataDeletion(tx, { confirmation_code, connections, channels, signups });
-    return grants;
+/** Returns how many connections to ad accounts, and how many signups that waited for the person, are revoked. */
+async function revokeGrants({ db, log }: Parts, user: PlatformUser) {
+  await runInBatches(user, async (batch) => {
+    const channels = await db.transaction(async (tx) => {
+      const rows = await markUserTokensDead(tx, batch);
+      await recordDeadTokens(tx, rows);
+      return rows;
+    });
+    logDeadTokens(log, channels);
+    return channels.length;
   });
-  logDeadTokens(log, revoked.channels);
+  const connections = await findConnectionsOfUser(db, user.id, user.until);
+  await revokeConnections(db, connections);
+  const signups = await runInBatches(user, (batch) => eraseGrantsOfUser(db, batch));
+  return { connections: connections.length, signups };
+}
+
+/** Revokes the person's grants and deletes their id and tokens. Returns the confirmation code, which exists once all is done. */
+export async function deleteUserData(parts: Parts, user: PlatformUser): Promise<string> {
+  const { db } = parts;
+  const confirmation_code = randomText(20);
+  const revoked = await revokeGrants(parts, user);
+  const channels = await runInBatches(user, (batch) => removeUserFromChannels(db, batch));
+  await insertDataDeletion(db, { confirmation_code, channels, ...revoked });
   return confirmation_code;
 }

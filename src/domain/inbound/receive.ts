@@ -1,8 +1,7 @@
 import type { Reading } from "../../platforms/webhooks/reading.ts";
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
-import { type Database, limitLockWaits } from "../../store/database/database.ts";
-import { ClientsBeingDeleted } from "../../store/tenants/client-locks.ts";
-import { recordUnblockedEvents } from "../events/record-events.ts";
+import type { Database } from "../../store/database/database.ts";
+import { recordEvents } from "../events/record-events.ts";
 import { recordAndDisconnect } from "./disconnects.ts";
 import { type DraftOutcome, type InboundDraft, toOutcomes } from "./draft.ts";
 import { findOwners, type Owner, type OwnerLookup } from "./owners.ts";
@@ -17,18 +16,15 @@ export type Updates = readonly (Reading | undefined)[];
 export interface ReceiveParts {
   db: Database;
   notifier: QueueNotifier;
-  /** Milliseconds that each statement waits for a lock; then an error is thrown that isLockTimeout recognises. */
-  lockTimeoutMs?: number;
 }
 
 /**
- * Records all updates of the webhooks that have an owner, in a few statements regardless of their number. May be
- * repeated. A webhook with updates of clients that are being deleted gets an error: the platform repeats it.
+ * Records all updates of the webhooks that have an owner, in a few statements regardless of their number. May be repeated.
  */
 export async function receiveWebhooks(
   parts: ReceiveParts,
   webhooks: readonly Updates[],
-): Promise<(ReceiveResult | ClientsBeingDeleted)[]> {
+): Promise<ReceiveResult[]> {
   const ownersOf = await findOwners(
     parts.db,
     webhooks.flatMap((updates) => updates.filter((reading) => reading !== undefined)),
@@ -37,13 +33,9 @@ export async function receiveWebhooks(
   const drafts = webhooks.flatMap((updates, webhook) =>
     toDrafts({ updates, webhook, result: results[webhook] as ReceiveResult }, ownersOf),
   );
-  const blockedClients = await recordDrafts(withLockTimeout(parts), drafts, results);
-  const errors = errorsByWebhook(drafts, blockedClients);
-  return results.map((result, webhook) => errors.get(webhook) ?? result);
+  await recordDrafts(parts, drafts, results);
+  return results;
 }
-
-const withLockTimeout = ({ lockTimeoutMs, ...parts }: ReceiveParts): ReceiveParts =>
-  lockTimeoutMs === undefined ? parts : { ...parts, db: limitLockWaits(parts.db, lockTimeoutMs) };
 
 interface Webhook {
   updates: Updates;
@@ -86,65 +78,23 @@ const toDraft = (
 });
 
 /**
- * Adds the outcomes to the results and returns the clients that are being deleted. Messages and templates are updated
- * first: after a crash in between the platform repeats the unacknowledged webhooks.
+ * Adds the outcomes to the results. Messages and templates are updated first: after a crash in between the platform repeats
+ * the unacknowledged webhooks.
  */
 async function recordDrafts(
   parts: ReceiveParts,
   allDrafts: readonly InboundDraft[],
   results: readonly ReceiveResult[],
-): Promise<ReadonlySet<string>> {
-  const blocked = new Set<string>();
+): Promise<void> {
   const named = allDrafts.filter((draft) => !isWatermarkDraft(draft));
-  const drafts = await withoutBlocked(named, blocked, async (unblocked) =>
-    cacheTemplateUpdates(parts.db, await applyStatuses(parts.db, unblocked)),
-  );
-  addOutcomes(results, await recordNamed(parts, drafts, blocked));
-  const watermarks = await withoutBlocked(allDrafts.filter(isWatermarkDraft), blocked, (unblocked) =>
-    applyWatermarks(parts, unblocked),
-  );
+  const drafts = await cacheTemplateUpdates(parts.db, await applyStatuses(parts.db, named));
+  addOutcomes(results, await recordNamed(parts, drafts));
+  const watermarks = await applyWatermarks(parts, allDrafts.filter(isWatermarkDraft));
   addOutcomes(results, watermarks.outcomes);
   for (const { webhook } of watermarks.silent) (results[webhook] as ReceiveResult).counts.silent += 1;
-  return blocked;
 }
 
-async function recordNamed(
-  parts: ReceiveParts,
-  drafts: readonly InboundDraft[],
-  blocked: Set<string>,
-): Promise<DraftOutcome[]> {
-  if (drafts.some(({ reading }) => reading.endsConnection))
-    return withoutBlocked(drafts, blocked, (unblocked) => recordAndDisconnect(parts, unblocked));
-  const { ids, blockedClients } = await recordUnblockedEvents(parts.db, drafts, parts.notifier);
-  for (const clientId of blockedClients) blocked.add(clientId);
-  return toOutcomes(drafts, ids);
-}
-
-/** Repeats a step without the clients that are being deleted: the updates of the others do not wait for the deletion. */
-async function withoutBlocked<D extends InboundDraft, T>(
-  drafts: readonly D[],
-  blocked: Set<string>,
-  step: (unblocked: D[]) => Promise<T>,
-): Promise<T> {
-  try {
-    return await step(drafts.filter(({ clientId }) => !blocked.has(clientId)));
-  } catch (error) {
-    if (!(error instanceof ClientsBeingDeleted)) throw error;
-    for (const clientId of error.clientIds) blocked.add(clientId);
-    return withoutBlocked(drafts, blocked, step);
-  }
-}
-
-function errorsByWebhook(
-  drafts: readonly InboundDraft[],
-  blocked: ReadonlySet<string>,
-): Map<number, ClientsBeingDeleted> {
-  const clientsByWebhook = new Map<number, Set<string>>();
-  if (blocked.size > 0)
-    for (const { webhook, clientId } of drafts)
-      if (blocked.has(clientId))
-        clientsByWebhook.set(webhook, (clientsByWebhook.get(webhook) ?? new Set()).add(clientId));
-  return new Map(
-    [...clientsByWebhook].map(([webhook, clientIds]) => [webhook, new ClientsBeingDeleted([...clientIds])]),
-  );
+async function recordNamed(parts: ReceiveParts, drafts: readonly InboundDraft[]): Promise<DraftOutcome[]> {
+  if (drafts.some(({ reading }) => reading.endsConnection)) return recordAndDisconnect(parts, drafts);
+  return toOutcomes(drafts, await recordEvents(parts.db, drafts, parts.notifier));
 }

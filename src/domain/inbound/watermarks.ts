@@ -7,8 +7,7 @@ import {
   findReachedMessages,
   type ReachedMessage,
 } from "../../store/messages/watermarks.ts";
-import { throwIfBlocked } from "../../store/tenants/client-locks.ts";
-import { recordUnblockedEvents } from "../events/record-events.ts";
+import { recordEvents } from "../events/record-events.ts";
 import { type DraftOutcome, type InboundDraft, toOutcomes } from "./draft.ts";
 import { applyStatusUpdates, type StatusUpdate, withMessage } from "./statuses.ts";
 
@@ -40,7 +39,7 @@ interface WatermarkMatch {
 
 /**
  * Moves every message that a watermark covers and records an event for each, as if the platform had named it.
- * Both happen in one transaction, because a message that has moved is not found again. Throws ClientsBeingDeleted.
+ * Both happen in one transaction, because a message that has moved is not found again.
  */
 export async function applyWatermarks(
   parts: WatermarkParts,
@@ -66,9 +65,7 @@ function toWatermark({ clientId, channelId, reading }: WatermarkDraft): ChannelW
 const applyAndRecord = (parts: WatermarkParts, matches: readonly WatermarkMatch[]): Promise<DraftOutcome[]> =>
   notifyAfterCommit(parts, async (tx, deferredNotifier) => {
     const drafts = await moveMessages(tx, matches);
-    const { ids, blockedClients } = await recordUnblockedEvents(tx, drafts, deferredNotifier);
-    throwIfBlocked(blockedClients);
-    return toOutcomes(drafts, ids);
+    return toOutcomes(drafts, await recordEvents(tx, drafts, deferredNotifier));
   });
 
 /** Returns a draft for each message that moved. */

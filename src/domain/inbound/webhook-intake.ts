@@ -1,9 +1,7 @@
 import { createBatcher } from "../../runtime/async/batcher.ts";
 import { withTimeout } from "../../runtime/async/with-timeout.ts";
 import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
-import { DatabaseUnavailable, isLockTimeout } from "../../store/database/faults.ts";
-import { ClientsBeingDeleted } from "../../store/tenants/client-locks.ts";
-import { createContendedGroups } from "./contended-groups.ts";
+import { DatabaseUnavailable } from "../../store/database/faults.ts";
 import { type ReceiveParts, receiveWebhooks, type Updates } from "./receive.ts";
 import type { ReceiveResult } from "./receive-results.ts";
 
@@ -15,10 +13,7 @@ export interface IncomingWebhook {
 }
 
 export interface WebhookIntake {
-  /**
-   * Resolves once every update is committed. Throws ClientsBeingDeleted or, after the timeout at the latest,
-   * DatabaseUnavailable: the platform repeats it.
-   */
+  /** Resolves once every update is committed. Throws DatabaseUnavailable after the timeout: the platform repeats it. */
   receive(webhook: IncomingWebhook): Promise<ReceiveResult>;
 }
 
@@ -32,12 +27,6 @@ const MAX_GROUP_WEIGHT = 300_000;
 /** An update costs as much as this many bytes of its body, besides its own bytes. */
 const UPDATE_WEIGHT = 400;
 
-/**
- * A shared group waits this long for a locked row; then it is divided. Other statements lock rows for a few
- * milliseconds.
- */
-const GROUP_LOCK_TIMEOUT_MS = 100;
-
 const weightOf = ({ updates, bytes }: IncomingWebhook): number => updates.length * UPDATE_WEIGHT + bytes;
 
 const isHeavy = (webhook: IncomingWebhook): boolean => weightOf(webhook) > MAX_GROUP_WEIGHT;
@@ -45,16 +34,12 @@ const isHeavy = (webhook: IncomingWebhook): boolean => weightOf(webhook) > MAX_G
 /**
  * Records concurrent webhooks with shared statements: the commits of the database are the bottleneck. A webhook is
  * pending until its group starts, running until the group's last statement ends, then recorded or failed; the batcher
- * moves it. A failed group is repeated in parts, so that one webhook cannot fail the others, nor delay them for long
- * when it needs a row that is locked.
+ * moves it. A failed group is repeated in parts, so that one webhook cannot fail the others.
  */
 export function createWebhookIntake(
   parts: ReceiveParts,
   timeoutMs: number = REQUEST_DATABASE_TIMEOUT_MS,
 ): WebhookIntake {
-  const receiveUnlocked: RunGroup = (webhooks) =>
-    receiveGroup({ ...parts, lockTimeoutMs: GROUP_LOCK_TIMEOUT_MS }, webhooks);
-  const contended = createContendedGroups<IncomingWebhook>({ run: receiveUnlocked, timeoutMs });
   const shared = createBatcher<IncomingWebhook, ReceiveResult>({
     maxItems: MAX_GROUP_WEBHOOKS,
     maxWeight: MAX_GROUP_WEIGHT,
@@ -62,11 +47,7 @@ export function createWebhookIntake(
     maxRunningBatches: MAX_CONCURRENT_GROUPS,
     // After a lost connection every part would wait for the database again.
     shouldIsolate: (error) => !(error instanceof DatabaseUnavailable),
-    run: (webhooks) =>
-      receiveUnlocked(webhooks).catch((error: unknown) => {
-        if (isLockTimeout(error)) return contended.receive(webhooks);
-        throw error;
-      }),
+    run: (webhooks) => receiveGroup(parts, webhooks),
   });
   const heavy = createBatcher<IncomingWebhook, ReceiveResult>({
     maxItems: 1,
@@ -96,17 +77,11 @@ export function createWebhookIntake(
 const hasOwnTransaction = ({ updates }: IncomingWebhook): boolean =>
   updates.some((reading) => reading !== undefined && (reading.endsConnection || reading.watermark));
 
-type RunGroup = (webhooks: readonly IncomingWebhook[]) => ReturnType<typeof receiveGroup>;
-
 async function receiveGroup(parts: ReceiveParts, webhooks: readonly IncomingWebhook[]) {
   const results = await receiveWebhooks(
     parts,
     webhooks.map(({ updates }) => updates),
   );
   const resultByWebhook = new Map(webhooks.map((webhook, place) => [webhook, results[place]]));
-  return (webhook: IncomingWebhook): ReceiveResult => {
-    const result = resultByWebhook.get(webhook) as ReceiveResult | ClientsBeingDeleted;
-    if (result instanceof ClientsBeingDeleted) throw result;
-    return result;
-  };
+  return (webhook: IncomingWebhook) => resultByWebhook.get(webhook) as ReceiveResult;
 }

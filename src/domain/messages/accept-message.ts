@@ -25,7 +25,7 @@ export type AcceptOutcome =
   /** The database did not answer in time: nothing was written, or the message may have been accepted. */
   | { outcome: "unavailable" }
   | { outcome: "unknown" }
-  /** The client is being deleted, or its channel changes repeatedly: a later attempt may succeed. */
+  /** The channel changes repeatedly: a later attempt may succeed. */
   | { outcome: "contended" };
 
 export interface MessageIntake {

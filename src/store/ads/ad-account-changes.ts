@@ -188,6 +188,7 @@ const REVOKE = sql(`
     from ad_accounts
     where connection_id = any($1)
     order by id
+    limit $2
     for update
   )
   update ad_accounts a
@@ -202,6 +203,9 @@ const REVOKE = sql(`
 
 export type RevokedRow = AdAccountRow & { previous_status: string };
 
-/** Spans all clients: revokes the accounts of connections whose tokens are dead, and returns them. */
-export const revokeAccounts = (tx: Queryable, connectionIds: readonly string[]): Promise<RevokedRow[]> =>
-  tx.query<RevokedRow>(REVOKE, [connectionIds]);
+/** Spans all clients: revokes up to `limit` accounts of connections whose tokens are dead, and returns them. */
+export const revokeAccounts = (
+  tx: Queryable,
+  connectionIds: readonly string[],
+  limit: number,
+): Promise<RevokedRow[]> => tx.query<RevokedRow>(REVOKE, [connectionIds, limit]);

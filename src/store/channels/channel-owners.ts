@@ -72,34 +72,47 @@ export const disconnectChannelsOfWaba = (
   { wabaId, at }: { wabaId: string; at: Date },
 ): Promise<ChannelOwnerRow[]> => tx.query<ChannelOwnerRow>(DISCONNECT_WABA, [clientId, wabaId, at]);
 
+const selectGrantedBy = (condition: string) => `
+    select id
+    from channels
+    where platform_user_id = $1
+    and granted_at <= $2
+    and ${condition}
+    order by id
+    limit $3
+    for update`;
+
 const MARK_USER_TOKENS_DEAD = sql(`
   update channels
   set status = 'needs_reauth', token_sealed = null
-  where platform_user_id = $1
-  and granted_at <= $2
-  and status = 'connected'
+  where id = any(array(${selectGrantedBy("status = 'connected'")}))
   returning ${COLUMNS}`);
 
-/** Marks tokens that this person granted up to `until` as dead; returns the channels that were connected. */
+/** What a person at the platform granted up to `until`, at most `limit` rows at a time. */
+export interface GrantBatch {
+  platformUserId: string;
+  until: Date;
+  limit: number;
+}
+
+/** Marks tokens that this person granted as dead; returns the channels that were connected. */
 export const markUserTokensDead = (
   tx: Queryable,
-  platformUserId: string,
-  until: Date,
-): Promise<ChannelOwnerRow[]> => tx.query<ChannelOwnerRow>(MARK_USER_TOKENS_DEAD, [platformUserId, until]);
+  { platformUserId, until, limit }: GrantBatch,
+): Promise<ChannelOwnerRow[]> =>
+  tx.query<ChannelOwnerRow>(MARK_USER_TOKENS_DEAD, [platformUserId, until, limit]);
 
 const REMOVE_USER = sql(`
   update channels
   set platform_user_id = null, token_sealed = null
-  where platform_user_id = $1
-  and granted_at <= $2
+  where id = any(array(${selectGrantedBy("true")}))
   returning id`);
 
-/** Removes the person's id and tokens from channels granted up to `until`; returns how many channels. */
+/** Removes the person's id and tokens from channels; returns how many channels. */
 export async function removeUserFromChannels(
-  tx: Queryable,
-  platformUserId: string,
-  until: Date,
+  db: Queryable,
+  { platformUserId, until, limit }: GrantBatch,
 ): Promise<number> {
-  const rows = await tx.query(REMOVE_USER, [platformUserId, until]);
+  const rows = await db.query(REMOVE_USER, [platformUserId, until, limit]);
   return rows.length;
 }

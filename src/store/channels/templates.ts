@@ -1,5 +1,5 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { isAlive, isBeingDeleted, lockAliveClients, throwIfBlocked } from "../tenants/client-locks.ts";
+import { selectAliveClients } from "../tenants/clients.ts";
 
 /** State of one translation of a template at `updated_at`. Null fields were not reported. */
 export interface TemplateUpdate {
@@ -16,19 +16,7 @@ export interface TemplateUpdate {
   updated_at: Date;
 }
 
-interface BlockedRow {
-  client_id: string;
-}
-
-/** SQL: the clients of `updates` that are being deleted. */
-const SELECT_BLOCKED = `select n.client_id
-  from updates n
-  where ${isBeingDeleted("n.client_id")}`;
-
-/**
- * Skips clients deleted meanwhile; a concurrent deletion waits for the key-share lock. Rows are written in a
- * fixed order to avoid deadlocks.
- */
+/** Skips deleted clients. Rows are written in a fixed order to avoid deadlocks. */
 const UPSERT = sql(`
   with updates as (
     select *
@@ -46,39 +34,35 @@ const UPSERT = sql(`
       updated_at timestamptz
     )
   ),
-  ${lockAliveClients("select client_id from updates")},
-  stored as (
-    insert into templates (
-      client_id, waba_id, hsm_id, name, language, category, status, platform_status, reason, quality_score, updated_at
-    )
-    select
-      n.client_id, n.waba_id, n.hsm_id, n.name, n.language, n.category, n.status, n.platform_status, n.reason,
-      n.quality_score, n.updated_at
-    from updates n
-    join alive a on a.id = n.client_id
-    order by n.client_id, n.hsm_id
-    on conflict (client_id, hsm_id) do update
-    set
-      waba_id = excluded.waba_id,
-      name = excluded.name,
-      language = excluded.language,
-      category = coalesce(excluded.category, templates.category),
-      status = coalesce(excluded.status, templates.status),
-      platform_status = excluded.platform_status,
-      reason = excluded.reason,
-      quality_score = coalesce(excluded.quality_score, templates.quality_score),
-      updated_at = excluded.updated_at
-    where templates.updated_at <= excluded.updated_at
+  ${selectAliveClients("select client_id from updates")}
+  insert into templates (
+    client_id, waba_id, hsm_id, name, language, category, status, platform_status, reason, quality_score, updated_at
   )
-  ${SELECT_BLOCKED}`);
+  select
+    n.client_id, n.waba_id, n.hsm_id, n.name, n.language, n.category, n.status, n.platform_status, n.reason,
+    n.quality_score, n.updated_at
+  from updates n
+  join alive a on a.id = n.client_id
+  order by n.client_id, n.hsm_id
+  on conflict (client_id, hsm_id) do update
+  set
+    waba_id = excluded.waba_id,
+    name = excluded.name,
+    language = excluded.language,
+    category = coalesce(excluded.category, templates.category),
+    status = coalesce(excluded.status, templates.status),
+    platform_status = excluded.platform_status,
+    reason = excluded.reason,
+    quality_score = coalesce(excluded.quality_score, templates.quality_score),
+    updated_at = excluded.updated_at
+  where templates.updated_at <= excluded.updated_at`);
 
 /**
  * Spans all clients: stores updates that are not older than the stored row. `updates` must not contain a
- * client's template twice. Throws ClientsBeingDeleted after it has stored those of the other clients.
+ * client's template twice.
  */
 export async function upsertTemplates(db: Queryable, updates: readonly TemplateUpdate[]): Promise<void> {
-  const blocked = await db.query<BlockedRow>(UPSERT, [JSON.stringify(updates)]);
-  throwIfBlocked(blocked.map(({ client_id }) => client_id));
+  await db.query(UPSERT, [JSON.stringify(updates)]);
 }
 
 /** Properties of a template that the platform reports apart from its status. */
@@ -92,37 +76,24 @@ export interface TemplateTraits {
 
 /** Keeps `updated_at`, the time of the status: a status that arrives late would otherwise look outdated. */
 const UPDATE_TRAITS = sql(`
-  with updates as (
-    select *
-    from json_to_recordset($1) as n (
-      client_id uuid,
-      hsm_id text,
-      category text,
-      quality_score text,
-      at timestamptz
-    )
-  ),
-  ${lockAliveClients("select client_id from updates")},
-  updated as (
-    update templates t
-    set
-      category = coalesce(n.category, t.category),
-      quality_score = coalesce(n.quality_score, t.quality_score)
-    from updates n
-    where ${isAlive("n.client_id")}
-    and t.client_id = n.client_id
-    and t.hsm_id = n.hsm_id
-    and t.updated_at <= n.at
+  update templates t
+  set
+    category = coalesce(n.category, t.category),
+    quality_score = coalesce(n.quality_score, t.quality_score)
+  from json_to_recordset($1) as n (
+    client_id uuid,
+    hsm_id text,
+    category text,
+    quality_score text,
+    at timestamptz
   )
-  ${SELECT_BLOCKED}`);
+  where t.client_id = n.client_id
+  and t.hsm_id = n.hsm_id
+  and t.updated_at <= n.at`);
 
-/**
- * Spans all clients: updates known templates. `traits` must not contain a client's template twice. Throws
- * ClientsBeingDeleted after it has updated those of the other clients.
- */
+/** Spans all clients: updates known templates. `traits` must not contain a client's template twice. */
 export async function updateTemplateTraits(db: Queryable, traits: readonly TemplateTraits[]): Promise<void> {
-  const blocked = await db.query<BlockedRow>(UPDATE_TRAITS, [JSON.stringify(traits)]);
-  throwIfBlocked(blocked.map(({ client_id }) => client_id));
+  await db.query(UPDATE_TRAITS, [JSON.stringify(traits)]);
 }
 
 export interface TemplateRef {

@@ -22,17 +22,7 @@ export interface Queryable {
   query<Row extends object>(statement: Statement | string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-interface QueryOptions {
-  /** Milliseconds that the statement waits for each lock; then it throws an error that isLockTimeout recognises. */
-  lockTimeoutMs?: number;
-}
-
 export interface Database extends Queryable {
-  query<Row extends object>(
-    statement: Statement | string,
-    values?: readonly unknown[],
-    options?: QueryOptions,
-  ): Promise<Row[]>;
   /**
    * Commits all or nothing. An error thrown by `work` rolls back and is rethrown. After a deadlock or a
    * partition conflict `work` runs again.
@@ -114,22 +104,12 @@ export function createDatabase(
   }
 
   function bind(user: ConnectionUser): Database {
-    const runTransaction = <T>(begin: string, work: (tx: Queryable) => Promise<T>) =>
-      withRetries(user, (run) => transact(run, begin, work));
     return {
-      async query<Row extends object>(
-        statement: Statement | string,
-        values?: readonly unknown[],
-        options?: QueryOptions,
-      ) {
-        if (options?.lockTimeoutMs !== undefined)
-          return runTransaction(beginWithLockTimeout(options.lockTimeoutMs), (tx) =>
-            tx.query<Row>(statement, values),
-          );
+      async query<Row extends object>(statement: Statement | string, values?: readonly unknown[]) {
         const result = await withRetries(user, (run) => run<Row>(statement, { values, isFinal: true }));
         return result.rows;
       },
-      transaction: (work) => runTransaction("begin", work),
+      transaction: (work) => withRetries(user, (run) => transact(run, work)),
       forKey,
       ping,
       close: connections.close,
@@ -149,8 +129,8 @@ export function createDatabase(
   return own;
 }
 
-async function transact<T>(run: Run, begin: string, work: (tx: Queryable) => Promise<T>): Promise<T> {
-  await run(begin);
+async function transact<T>(run: Run, work: (tx: Queryable) => Promise<T>): Promise<T> {
+  await run("begin");
   try {
     const result = await work({
       query: async <Row extends object>(statement: Statement | string, values?: readonly unknown[]) =>
@@ -166,15 +146,6 @@ async function transact<T>(run: Run, begin: string, work: (tx: Queryable) => Pro
     throw error;
   }
 }
-
-/** Ends with the transaction: a setting of the session would reach other users of a pooler's connection. */
-const beginWithLockTimeout = (ms: number): string => `begin; set local lock_timeout = ${ms}`;
-
-/** A database whose statements outside of transactions wait for each lock no longer than this. */
-export const limitLockWaits = (db: Database, lockTimeoutMs: number): Database => ({
-  ...db,
-  query: (statement, values) => db.query(statement, values, { lockTimeoutMs }),
-});
 
 interface RunOptions {
   values?: readonly unknown[] | undefined;

@@ -65,19 +65,17 @@ export function isConnectionFault(error: unknown): error is Error {
   );
 }
 
-/** SQLSTATE and the violated constraint. */
+/** SQLSTATE, and the violated constraint or the column that must not be null. */
 interface PostgresError {
   code?: unknown;
   constraint?: unknown;
+  column?: unknown;
 }
 
 const toPostgresError = (error: unknown): PostgresError => (error ?? {}) as PostgresError;
 
 /** True when Postgres rolled this transaction back to resolve a deadlock: it can be retried. */
 export const isDeadlock = (error: unknown): boolean => toPostgresError(error).code === "40P01";
-
-/** True when a statement gave up waiting for a lock: it changed nothing. */
-export const isLockTimeout = (error: unknown): boolean => toPostgresError(error).code === "55P03";
 
 /**
  * True when a row went to the default partition while its own partition was being attached: a retry succeeds.
@@ -89,7 +87,8 @@ export const isPartitionConflict = (error: unknown): boolean => {
 
 /** True when a row references a client that was just deleted while its credentials are still cached. */
 export const isDeletedClient = (error: unknown): boolean => {
-  const { code, constraint } = toPostgresError(error);
+  const { code, constraint, column } = toPostgresError(error);
+  if (code === "23502") return column === "client_id";
   return code === "23503" && typeof constraint === "string" && constraint.endsWith("_client_id_fkey");
 };
 

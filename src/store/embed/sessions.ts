@@ -163,14 +163,24 @@ export async function eraseEndedGrants(db: Queryable, limit: number): Promise<nu
 const ERASE_USER_GRANTS = sql(`
   update embed_sessions
   set ${END_TRY}
-  where grant_sealed is not null
-  and grant_user_id = $1
-  and granted_at <= $2
+  where id = any(array(
+    select id
+    from embed_sessions
+    where grant_sealed is not null
+    and grant_user_id = $1
+    and granted_at <= $2
+    order by id
+    limit $3
+    for update
+  ))
   returning 1 as one`);
 
-/** Spans all clients: ends the tries that wait with a grant that this person gave up to `until`; returns how many. */
-export async function eraseGrantsOfUser(tx: Queryable, platformUserId: string, until: Date): Promise<number> {
-  return (await tx.query(ERASE_USER_GRANTS, [platformUserId, until])).length;
+/** Spans all clients: ends up to `limit` tries that wait with a grant that this person gave up to `until`; returns how many. */
+export async function eraseGrantsOfUser(
+  db: Queryable,
+  { platformUserId, until, limit }: { platformUserId: string; until: Date; limit: number },
+): Promise<number> {
+  return (await db.query(ERASE_USER_GRANTS, [platformUserId, until, limit])).length;
 }
 
 const DELETE_OLD = sql(`

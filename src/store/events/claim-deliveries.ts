@@ -2,7 +2,7 @@ import { COMMIT_IN_MEMORY } from "../database/commit-in-memory.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/deaths.ts";
 import { IS_NOT_HELD } from "../processes/queue-hold.ts";
-import { isAlive, lockAliveClients } from "../tenants/client-locks.ts";
+import { isClientAlive } from "../tenants/clients.ts";
 import { columnsOf, type DeliveryRef, IS_WAITING, smallSetHint } from "./delivery-refs.ts";
 
 export interface Lease {
@@ -48,15 +48,14 @@ const SELECT_CLAIMED = `
  * loses the claim, the outcome is still accepted, unless another worker has claimed the delivery meanwhile.
  */
 const CLAIM = sql(`
-  with ${lockAliveClients("select unnest($3::uuid[])")},
-  claimed as (
+  with claimed as (
     update deliveries d
     set ${SET_CLAIMED}
     from unnest((select $3::uuid[]), (select $4::text[])) as wanted (client_id, id)
     where ${smallSetHint("wanted.id")}
     and ${COMMIT_IN_MEMORY}
     and ${IS_NOT_HELD}
-    and ${isAlive("wanted.client_id")}
+    and ${isClientAlive("wanted.client_id")}
     and d.client_id = wanted.client_id
     and d.id = wanted.id
     and (d.${IS_WAITING} and d.${IS_NOT_SUSPECT} and d.next_attempt_at <= now() or d.lease = $1)
@@ -99,8 +98,7 @@ const CLAIM_SUSPECT = sql(`
 
 /**
  * Spans all clients: claims deliveries that are due; none while the queue is held. Skips suspects, those that
- * are claimed by another worker or done, and those of clients that are being deleted: the sweep queues them
- * again.
+ * are claimed by another worker or done, and those of deleted clients.
  */
 export function claimDeliveries(
   db: Queryable,

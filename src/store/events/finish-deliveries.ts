@@ -1,12 +1,4 @@
 import { type Queryable, sql } from "../database/database.ts";
-import {
-  isAlive,
-  isBeingDeleted,
-  lockAliveClients,
-  toWriteResult,
-  type WriteResult,
-  type WrittenRow,
-} from "../tenants/client-locks.ts";
 import { IS_WAITING, smallSetHint, sortById } from "./delivery-refs.ts";
 
 /** Columns of an attempt. */
@@ -65,7 +57,6 @@ const FINISH = sql(`
     )
     where ${smallSetHint("i.id")}
   ),
-  ${lockAliveClients("select client_id from input")},
   finished as (
     update deliveries d
     set
@@ -87,7 +78,6 @@ const FINISH = sql(`
     where d.client_id = i.client_id
     and d.id = i.id
     and (d.lease = i.lease or d.lease is null and d.${IS_WAITING} and d.attempts = i.attempts)
-    and ${isAlive("i.client_id")}
     returning
       d.client_id, d.id, d.attempts, i.is_attempt, i.at, i.status_code, i.duration_ms, i.error, i.response_excerpt
   ),
@@ -97,22 +87,22 @@ const FINISH = sql(`
     from finished
     where is_attempt
   )
-  select id, false as "isBlocked"
-  from finished
-  union all
-  select i.id, true
-  from input i
-  where ${isBeingDeleted("i.client_id")}`);
+  select id
+  from finished`);
 
-/** Spans all clients: stores outcomes and attempts of the deliveries whose lease is still valid. */
+/**
+ * Spans all clients: stores outcomes and attempts of the deliveries whose lease is still valid, and returns their ids.
+ * Those of deleted clients are missing too.
+ */
 export async function finishDeliveries(
   db: Queryable,
   finishes: readonly DeliveryFinish[],
-): Promise<WriteResult> {
+): Promise<string[]> {
   const rows = sortById(finishes).map(({ attempt, ...delivery }) => ({
     ...delivery,
     is_attempt: attempt !== null,
     ...attempt,
   }));
-  return toWriteResult(await db.query<WrittenRow>(FINISH, [JSON.stringify(rows)]));
+  const finished = await db.query<{ id: string }>(FINISH, [JSON.stringify(rows)]);
+  return finished.map(({ id }) => id);
 }

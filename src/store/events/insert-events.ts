@@ -1,7 +1,7 @@
 import { MINUTE } from "../../runtime/durations.ts";
 import { textArray, timestampArray, uuidArray } from "../database/binary-arrays.ts";
-import { type Queryable, type Statement, sql } from "../database/database.ts";
-import { isBeingDeleted, lockAliveClients } from "../tenants/client-locks.ts";
+import { type Queryable, sql } from "../database/database.ts";
+import { selectAliveClients } from "../tenants/clients.ts";
 import type { DeliveryRef } from "./delivery-refs.ts";
 
 /** An event recorded more than this after it occurred is late. */
@@ -24,15 +24,14 @@ export interface NewEvent {
 }
 
 /** How the statement treated an event: due and the reasons to skip its delivery mean that it is recorded. */
-type InsertOutcome = "due" | "disabled" | "not_configured" | "duplicate" | "unlocked" | "blocked";
+type InsertOutcome = "due" | "disabled" | "not_configured" | "duplicate" | "deleted";
 
 /**
- * Spans all clients. Skips clients deleted meanwhile; a concurrent deletion waits for the key-share lock.
- * `alive` is the CTE of the clients that the statement has locked, `ifUnlocked` the outcome of events of other clients.
+ * Spans all clients. Skips events of deleted clients.
  * Fingerprints are inserted in a fixed order: otherwise two such statements could deadlock.
  * Returns the outcomes as one text, in the order of the events: rows would take longer to read than to insert.
  */
-const insertStatement = (alive: string, ifUnlocked: string) => `
+const INSERT = sql(`
   with input as (
     select *
     from unnest(
@@ -53,7 +52,7 @@ const insertStatement = (alive: string, ifUnlocked: string) => `
       place
     )
   ),
-  ${alive},
+  ${selectAliveClients("select client_id from input")},
   fresh as (
     insert into event_fingerprints (client_id, fingerprint)
     select i.client_id, i.fingerprint
@@ -68,7 +67,7 @@ const insertStatement = (alive: string, ifUnlocked: string) => `
     select
       i.*,
       case
-        when a.id is null then ${ifUnlocked}
+        when a.id is null then 'deleted'
         when i.fingerprint is not null and f.fingerprint is null then 'duplicate'
         when i.key = any(c.disabled_keys) then 'disabled'
         when c.webhook_url is null then 'not_configured'
@@ -102,35 +101,25 @@ const insertStatement = (alive: string, ifUnlocked: string) => `
     where outcome in ('due', 'disabled', 'not_configured')
   )
   select string_agg(outcome, ',' order by place) as outcomes
-  from judged`;
+  from judged`);
 
-const INSERT = sql(
-  insertStatement(
-    `alive as (
-    select id
-    from clients
-    where id in (select client_id from input)
-    order by id
-    for key share
-  )`,
-    "'unlocked'",
-  ),
-);
+/** An event that was not recorded before. */
+export interface RecordedEvent extends DeliveryRef {
+  /** True when its delivery is due now; false when it is skipped. */
+  isDue: boolean;
+}
 
-const INSERT_UNBLOCKED = sql(
-  insertStatement(
-    lockAliveClients("select client_id from input"),
-    `case when ${isBeingDeleted("i.client_id")} then 'blocked' else 'unlocked' end`,
-  ),
-);
-
-async function insert(
+/**
+ * Returns the events that are new; `events` must not contain a fingerprint twice. With an `epoch` the caller
+ * adds the deliveries to that Redis epoch's streams itself; with null the sweep does.
+ */
+export async function insertEvents(
   db: Queryable,
-  statement: Statement,
-  { events, epoch }: { events: readonly NewEvent[]; epoch: string | null },
-): Promise<InsertOutcome[]> {
+  events: readonly NewEvent[],
+  epoch: string | null = null,
+): Promise<RecordedEvent[]> {
   const column = <Name extends keyof NewEvent>(name: Name) => events.map((event) => event[name]);
-  const [row] = await db.query<{ outcomes: string | null }>(statement, [
+  const [row] = await db.query<{ outcomes: string | null }>(INSERT, [
     uuidArray(column("client_id")),
     textArray(column("id")),
     textArray(column("type")),
@@ -144,16 +133,10 @@ async function insert(
     uuidArray(column("fingerprint")),
     epoch,
   ]);
-  return (row?.outcomes ?? "").split(",") as InsertOutcome[];
+  return toRecorded(events, (row?.outcomes ?? "").split(",") as InsertOutcome[]);
 }
 
-/** An event that was not recorded before. */
-export interface RecordedEvent extends DeliveryRef {
-  /** True when its delivery is due now; false when it is skipped. */
-  isDue: boolean;
-}
-
-const NOT_RECORDED: readonly (InsertOutcome | undefined)[] = ["duplicate", "unlocked", "blocked", undefined];
+const NOT_RECORDED: readonly (InsertOutcome | undefined)[] = ["duplicate", "deleted", undefined];
 
 const toRecorded = (events: readonly NewEvent[], outcomes: readonly InsertOutcome[]): RecordedEvent[] =>
   events.flatMap(({ client_id, id }, place) =>
@@ -161,37 +144,3 @@ const toRecorded = (events: readonly NewEvent[], outcomes: readonly InsertOutcom
       ? []
       : [{ clientId: client_id, id, isDue: outcomes[place] === "due" }],
   );
-
-/**
- * Returns the events that are new; `events` must not contain a fingerprint twice. With an `epoch` the caller
- * adds the deliveries to that Redis epoch's streams itself; with null the sweep does. Waits for a client that
- * is being deleted: with events of several clients, call it when they are locked.
- */
-export async function insertEvents(
-  db: Queryable,
-  events: readonly NewEvent[],
-  epoch: string | null = null,
-): Promise<RecordedEvent[]> {
-  return toRecorded(events, await insert(db, INSERT, { events, epoch }));
-}
-
-interface UnblockedEvents {
-  recorded: RecordedEvent[];
-  /** Clients that are being deleted: their events are not recorded. */
-  blockedClients: string[];
-}
-
-/** Like insertEvents, but never waits for a client that is being deleted. */
-export async function insertUnblockedEvents(
-  db: Queryable,
-  events: readonly NewEvent[],
-  epoch: string | null,
-): Promise<UnblockedEvents> {
-  const outcomes = await insert(db, INSERT_UNBLOCKED, { events, epoch });
-  return {
-    recorded: toRecorded(events, outcomes),
-    blockedClients: events.flatMap(({ client_id }, place) =>
-      outcomes[place] === "blocked" ? [client_id] : [],
-    ),
-  };
-}

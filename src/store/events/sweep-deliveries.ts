@@ -1,7 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { IS_NOT_QUARANTINED, IS_NOT_SUSPECT, IS_QUARANTINED } from "../processes/deaths.ts";
 import { deathsAfterExpiry, isLeaseExpired, type LeaseLimits } from "../processes/workers.ts";
-import { isAlive, lockAliveClients } from "../tenants/client-locks.ts";
 import { columnsOf, type DeliveryRef, IS_WAITING, partitionBy, smallSetHint } from "./delivery-refs.ts";
 
 /** Everything here spans all clients: it moves the queue and is not shown to any client. */
@@ -139,14 +138,12 @@ export function enqueueDue(tx: Queryable, input: EnqueueInput): Promise<Delivery
 }
 
 const UNMARK_QUEUED = sql(`
-  with ${lockAliveClients("select unnest($1::uuid[])")}
   update deliveries d
   set
     enqueued_at = null,
     next_attempt_at = case when $3 = 0 then d.next_attempt_at else now() + $3 * interval '1 millisecond' end
   from unnest((select $1::uuid[]), (select $2::text[])) as u (client_id, id)
   where ${smallSetHint("u.id")}
-  and ${isAlive("u.client_id")}
   and d.client_id = u.client_id
   and d.id = u.id
   and d.${IS_WAITING}

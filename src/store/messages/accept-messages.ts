@@ -1,7 +1,7 @@
 import { MAX_BLOCKING_RETRY_MS, SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { textArray, uuidArray } from "../database/binary-arrays.ts";
 import { type Queryable, sql } from "../database/database.ts";
-import { lockAliveClients } from "../tenants/client-locks.ts";
+import { selectAliveClients } from "../tenants/clients.ts";
 import { IDEMPOTENCY_KEY_TTL_MS } from "../tenants/idempotency-keys.ts";
 import { isBlockingLaterSends } from "./send-order.ts";
 
@@ -26,7 +26,7 @@ export interface NewMessage {
 
 /**
  * Spans all clients: inserts messages and sends whose channel is connected and whose key is new or expired.
- * Skips clients that are being deleted. Keys are inserted in order: otherwise two statements could deadlock.
+ * Skips deleted clients. Keys are inserted in order: otherwise two statements could deadlock.
  */
 const ACCEPT = sql(`
   with input as (
@@ -50,7 +50,7 @@ const ACCEPT = sql(`
       reply_sealed
     )
   ),
-  ${lockAliveClients("select client_id from input")},
+  ${selectAliveClients("select client_id from input")},
   sendable as materialized (
     select i.*, c.platform
     from input i

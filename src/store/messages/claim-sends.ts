@@ -4,14 +4,6 @@ import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
 import { IS_NOT_SUSPECT } from "../processes/deaths.ts";
 import { IS_HELD, IS_NOT_HELD } from "../processes/queue-hold.ts";
-import {
-  isAlive,
-  isBeingDeleted,
-  lockAliveClients,
-  toWriteResult,
-  type WriteResult,
-  type WrittenRow,
-} from "../tenants/client-locks.ts";
 import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 
 /** Everything here spans all clients: the queue of outbound messages. */
@@ -36,18 +28,14 @@ function columnsOf(refs: readonly SendRef[]): [string[], string[], (Date | null)
 
 const SEND_REFS = "unnest($1::uuid[], $2::text[], $3::timestamptz[]) as w (client_id, id, slot_at)";
 
-const LOCK_CLIENTS = lockAliveClients("select unnest($1::uuid[])");
-
 const UNMARK_QUEUED = sql(`
-  with ${LOCK_CLIENTS}
   update sends s
   set
     enqueued_at = null,
     slot_at = w.slot_at,
     next_attempt_at = coalesce(w.slot_at, s.next_attempt_at)
   from ${SEND_REFS}
-  where ${isAlive("w.client_id")}
-  and s.client_id = w.client_id
+  where s.client_id = w.client_id
   and s.id = w.id
   and s.state = 'waiting'
   and s.next_attempt_at <= now()`);
@@ -87,18 +75,15 @@ export interface ClaimedSend {
  * A send whose channel is not connected or that has expired is marked as not enqueued. A send whose message a
  * status webhook has settled is deleted; `unknown` is not settled: its dispatcher reported a failure since.
  * A suspect is claimed only while the sweep has enqueued it, which it does with one suspect at a time.
- * Sends of clients that are being deleted are left out: the sweep enqueues them again. While the queue is held,
- * all sends are marked as not enqueued.
+ * Sends of deleted clients have no channel. While the queue is held, all sends are marked as not enqueued.
  */
 const CLAIM = sql(`
-  with ${LOCK_CLIENTS},
-  wanted as materialized (
+  with wanted as materialized (
     select w.client_id, w.id, m.status, m.platform, m.type, m.content, m.options, m.external_ref
     from ${SEND_REFS}
     join messages m on m.client_id = w.client_id and m.id = w.id
     where w.id like 'msg%'
     and ${COMMIT_IN_MEMORY}
-    and ${isAlive("w.client_id")}
   ),
   settled as (
     delete from sends s
@@ -137,7 +122,6 @@ const CLAIM = sql(`
     set enqueued_at = null, slot_at = w.slot_at
     from ${SEND_REFS}
     where w.id like 'msg%'
-    and ${isAlive("w.client_id")}
     and s.client_id = w.client_id
     and s.id = w.id
     and s.state = 'waiting'
@@ -183,7 +167,6 @@ const MARK_SENDING = sql(`
       platform_message_id text
     )
   ),
-  ${lockAliveClients("select client_id from input")},
   marked as (
     update sends s
     set
@@ -193,24 +176,23 @@ const MARK_SENDING = sql(`
       platform_message_id = i.platform_message_id
     from input i
     where ${IS_NOT_HELD}
-    and ${isAlive("i.client_id")}
     and s.client_id = i.client_id
     and s.id = i.id
     and s.lease = i.lease
     and s.state <> 'unknown'
     returning s.id
   )
-  select id, false as "isBlocked"
-  from marked
-  union all
-  select i.id, true
-  from input i
-  where ${IS_HELD}
-  or ${isBeingDeleted("i.client_id")}`);
+  select coalesce(array_agg(id), '{}') as "markedIds", ${IS_HELD} as "isHeld"
+  from marked`);
 
-/**
- * Marks sends whose lease is still valid; after this no other dispatcher may send them. While the queue is held, all
- * of them are blocked: a send that was claimed before does not start.
- */
-export const markSending = async (db: Queryable, marks: readonly SendMark[]): Promise<WriteResult> =>
-  toWriteResult(await db.query<WrittenRow>(MARK_SENDING, [JSON.stringify(sortById(marks))]));
+interface MarkResult {
+  /** Ids of the sends whose lease is still valid: no other dispatcher may send them from now on. */
+  markedIds: string[];
+  /** True while the queue is held: then no send is marked, and one that was claimed before does not start. */
+  isHeld: boolean;
+}
+
+export async function markSending(db: Queryable, marks: readonly SendMark[]): Promise<MarkResult> {
+  const [row] = await db.query<MarkResult>(MARK_SENDING, [JSON.stringify(sortById(marks))]);
+  return row as MarkResult;
+}

@@ -6,19 +6,16 @@ import { SETTLED_COLUMNS, type SettledSend, sendingStep } from "./settled-sends.
 /** Everything here spans all clients: it fails messages that can no longer be sent. */
 
 /**
- * `error` is the SQL of the reason. An `unknown` send sets outcome_unknown: a status webhook may still
- * arrive. Skips clients that are being deleted and locks the others, so that events can be recorded.
+ * `error` is the SQL of the reason. An `unknown` send sets outcome_unknown: a status webhook may still arrive.
  */
 export const failStatement = (condition: string, error: string) => `
   with over as materialized (
     select s.client_id, s.id, s.attempts, s.started_at, s.platform_message_id, ${error} as error, s.state = 'unknown' as is_unknown
     from sends s
     join channels c on c.id = s.channel_id
-    join clients owner on owner.id = s.client_id
     where ${condition}
     limit 500
     for update of s skip locked
-    for key share of owner skip locked
   ),
   deleted as (
     delete from sends s

@@ -1,6 +1,5 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
-import { isAlive, isBeingDeleted, lockAliveClients } from "../tenants/client-locks.ts";
 import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 import { appendAttempt, type PlatformAttempt } from "./platform-attempts.ts";
 import { sendingStep } from "./settled-sends.ts";
@@ -30,8 +29,7 @@ export interface SendFinish {
 /**
  * `held` carries the input: joined to it again for each write, a batch would take quadratic time.
  * Fenced by the lease: a dispatcher that lost it writes nothing. Statuses that the platform has reported
- * meanwhile stay, being later; `steps` go before them. The clients stay locked until the transaction ends, so
- * that it can record events of these sends.
+ * meanwhile stay, being later; `steps` go before them.
  */
 const FINISH = sql(`
   with input as materialized (
@@ -51,7 +49,6 @@ const FINISH = sql(`
     )
     where i.id like 'msg%'
   ),
-  ${lockAliveClients("select client_id from input")},
   held as materialized (
     select
       s.client_id, s.id, s.channel_id, s.recipient, s.started_at,
@@ -61,7 +58,6 @@ const FINISH = sql(`
       i.outcome, i.steps, i.attempt, i.platform_message_id, i.caption_message_id, i.parts_sent, i.error, i.delay_ms
     from sends s
     join input i on i.client_id = s.client_id and i.id = s.id and i.lease = s.lease
-    where ${isAlive("i.client_id")}
     order by s.id
     for update of s
   ),
@@ -119,12 +115,8 @@ const FINISH = sql(`
     and m.id = h.id
     and (h.outcome <> 'waiting' or h.attempt is not null)
   )
-  select h.id, h.channel_id, h.recipient, false as is_blocked
-  from held h
-  union all
-  select i.id, '', '', true
-  from input i
-  where ${isBeingDeleted("i.client_id")}`);
+  select id, channel_id, recipient
+  from held`);
 
 interface FinishedSend {
   id: string;
@@ -132,25 +124,14 @@ interface FinishedSend {
   recipient: string;
 }
 
-interface FinishResult {
-  finished: FinishedSend[];
-  /** Ids of sends that were not written, because their client is being deleted. */
-  blocked: string[];
-}
-
 const withoutNulls = (attempt: PlatformAttempt): Partial<PlatformAttempt> =>
   Object.fromEntries(Object.entries(attempt).filter(([, value]) => value !== null));
 
-/** Spans all clients: stores outcomes of the sends whose lease is still valid. */
-export async function finishSends(tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishResult> {
-  type Row = FinishedSend & { is_blocked: boolean };
+/** Spans all clients: stores outcomes of the sends whose lease is still valid, and returns these sends. */
+export function finishSends(tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishedSend[]> {
   const input = sortById(finishes).map((finish) => ({
     ...finish,
     attempt: finish.attempt && withoutNulls(finish.attempt),
   }));
-  const rows = await tx.query<Row>(FINISH, [JSON.stringify(input)]);
-  return {
-    finished: rows.filter(({ is_blocked }) => !is_blocked),
-    blocked: rows.filter(({ is_blocked }) => is_blocked).map(({ id }) => id),
-  };
+  return tx.query<FinishedSend>(FINISH, [JSON.stringify(input)]);
 }

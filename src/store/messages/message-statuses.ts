@@ -1,7 +1,6 @@
 import { firstIdAt } from "../../runtime/ids.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { RECENT_ROW_MS } from "../stats/client-hours.ts";
-import { isAlive, isBeingDeleted, lockAliveClients, throwIfBlocked } from "../tenants/client-locks.ts";
 import { canMove, UNSETTLED_STATUSES } from "./lifecycle.ts";
 
 /** Applies statuses that the platforms report; they only move messages forward. */
@@ -43,13 +42,11 @@ const APPLY = sql(`
       error text
     )
   ),
-  ${lockAliveClients("select client_id from input")},
   unsent as materialized (
     select s.id
     from input i
     join sends s on s.client_id = i.client_id and s.id = i.id
     where ${smallSetHint("i.id")}
-    and ${isAlive("i.client_id")}
     and s.state <> 'in_hand'
     order by s.id
     for update of s
@@ -64,7 +61,6 @@ const APPLY = sql(`
     from input i
     join messages m on m.client_id = i.client_id and m.id = i.id
     where ${smallSetHint("i.id")}
-    and ${isAlive("i.client_id")}
     and ($4 or m.platform_message_id is null or i.platform_message_id in (m.platform_message_id, m.caption_message_id))
     and m.id between $2 and $3
     and (select count(*) from unsent) >= 0
@@ -124,12 +120,8 @@ const APPLY = sql(`
     and stored_status not in ${UNSETTLED_STATUSES}
     and 'failed' in (stored_status, status)
   )
-  select place, id, external_ref, status is not null as moved, null::uuid as blocked_client
-  from judged
-  union all
-  select i.place, i.id, null, false, i.client_id
-  from input i
-  where ${isBeingDeleted("i.client_id")}`);
+  select place, id, external_ref, status is not null as moved
+  from judged`);
 
 /** A message of ours that an update is about. */
 export interface TouchedMessage {
@@ -157,20 +149,16 @@ interface StatusOptions {
 /** The statistics of younger messages are computed again anyway, so most updates write nothing for them. */
 const lateBefore = () => firstIdAt("msg", Date.now() - RECENT_ROW_MS);
 
-/**
- * Spans all clients: applies updates by our message id; returns those whose message is the client's. Throws
- * ClientsBeingDeleted after it has applied the updates of the other clients.
- */
+/** Spans all clients: applies updates by our message id; returns those whose message is the client's. */
 export async function updateMessageStatuses(
   db: Queryable,
   updates: readonly MessageStatusUpdate[],
   { anyPlatformId = false }: StatusOptions = {},
 ): Promise<Map<MessageStatusUpdate, TouchedMessage>> {
   if (updates.length === 0) return new Map();
-  type Row = TouchedMessage & { place: number; blocked_client: string | null };
+  type Row = TouchedMessage & { place: number };
   const values = [toNumberedJson(updates), ...boundsOf(updates), anyPlatformId, lateBefore()];
   const rows = await db.query<Row>(APPLY, values);
-  throwIfBlocked(rows.flatMap(({ blocked_client }) => blocked_client ?? []));
   return new Map(rows.map((row) => [updates[row.place] as MessageStatusUpdate, row]));
 }
 

@@ -31,21 +31,18 @@ const REQUEUE_UNSTARTED = sql(`
 
 /**
  * A send whose request may have been written is not repeated. A message that a status webhook has settled
- * meanwhile keeps its status. Skips clients that are being deleted and locks the others, so that events can
- * be recorded.
+ * meanwhile keeps its status.
  */
 const MARK_UNKNOWN = sql(`
   with lost as materialized (
     select s.client_id, s.id, s.attempts + 1 as attempts, s.started_at, s.sending_at, s.platform_message_id
     from sends s
-    join clients owner on owner.id = s.client_id
     where s.state = 'in_hand'
     and s.sending_at is not null
     and ${isLeaseExpired("s")}
     order by s.id
     limit 500
     for update of s skip locked
-    for key share of owner skip locked
   ),
   doubted as (
     update sends s

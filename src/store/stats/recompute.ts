@@ -2,7 +2,6 @@ import { HOUR } from "../../runtime/durations.ts";
 import { timeOfId } from "../../runtime/ids.ts";
 import { type Database, type Queryable, type Statement, sql } from "../database/database.ts";
 import { WITHOUT_JIT } from "../events/waiting-deliveries.ts";
-import { isAlive, lockAliveClients } from "../tenants/client-locks.ts";
 import { type ClientHour, hourColumns, hourOf, hourTable, idRange } from "./client-hours.ts";
 import { countNames, isOfHour, STATS_SUBJECTS, type StatsSubject } from "./subjects.ts";
 
@@ -27,7 +26,14 @@ function recomputeStatement(subject: StatsSubject): Statement {
   const counts = countNames(subject);
   const columns = (alias: string) => counts.map((name) => `${alias}.${name}`).join(", ");
   return sql(`
-  with ${lockAliveClients("select unnest($1::uuid[])")}
+  with alive as materialized (
+    select id
+    from clients
+    where id = any($1)
+    and deleted_at is null
+    order by id
+    for key share
+  )
   insert into ${table} as s (client_id, start, ${dimension}, ${counts.join(", ")})
   select h.client_id, h.start, c.${dimension}, ${columns("c")}
   from ${hourTable()}
@@ -49,7 +55,7 @@ function recomputeStatement(subject: StatsSubject): Statement {
     ${subject.lookup}
     group by 1
   ) c
-  where ${isAlive("h.client_id")}
+  where h.client_id = any(array(select id from alive))
   on conflict (client_id, start, ${dimension}) do update
   set ${counts.map((name) => `${name} = excluded.${name}`).join(", ")}
   where (${columns("s")}) <> (${columns("excluded")})

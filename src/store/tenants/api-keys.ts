@@ -84,7 +84,7 @@ const REPLACE = sql(`
 const FIND_CREDENTIAL = sql(`
   select ${COLUMNS}, k.secret_hash, c.name as client_name
   from api_keys k
-  join clients c on c.id = k.client_id
+  join clients c on c.id = k.client_id and c.deleted_at is null
   where k.id = $1`);
 
 const FIND_OWNER = sql(`

@@ -1,6 +1,7 @@
 import { newId } from "../../runtime/ids.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { byNewest, type PageRequest, readPage } from "../database/paging.ts";
+import { aliveClient } from "./clients.ts";
 
 export interface AuditRow {
   id: string;
@@ -40,7 +41,7 @@ export interface AuditFilters {
 
 const INSERT = sql(`
   insert into audit_log (id, client_id, actor_type, actor_id, actor_name, action, target, address, request_id, details)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`);
+  values ($1, ${aliveClient("$2")}, $3, $4, $5, $6, $7, $8, $9, $10)`);
 
 const LIST = byNewest(`
   select id, at, actor_type, actor_id, actor_name, action, target, address, request_id, details
@@ -51,10 +52,18 @@ const LIST = byNewest(`
 
 const INSERT_TARGETS = sql(`
   insert into audit_log (id, client_id, actor_type, actor_id, actor_name, action, target, address, request_id, details)
-  select entry.id, $2, $3, $4, $5, $6, entry.target, $8, $9, $10
+  select entry.id, ${aliveClient("$2")}, $3, $4, $5, $6, entry.target, $8, $9, $10
   from unnest($1::text[], $7::text[]) entry (id, target)`);
 
-/** Runs in the transaction of the audited change, so that neither exists without the other. */
+const INSERT_OF_CLIENTS = sql(`
+  insert into audit_log (id, client_id, actor_type, actor_id, actor_name, action, target, details)
+  select e.id, e.client_id, $2, $3, $4, $5, e.target, e.details
+  from json_to_recordset($1) as e (id text, client_id uuid, target text, details jsonb)`);
+
+/**
+ * Runs in the transaction of the audited change, so that neither exists without the other. Throws an error that isDeletedClient
+ * recognises for a deleted client: a request that was authenticated before the deletion changes nothing.
+ */
 export async function recordAudit(tx: Queryable, actor: AuditActor, entry: AuditEntry): Promise<void> {
   const { clientId, credential, address, requestId } = actor;
   await tx.query(INSERT, [
@@ -91,6 +100,24 @@ export async function recordAuditOfEach(
     requestId,
     details,
   ]);
+}
+
+/** An entry of one of several clients. */
+export interface ClientAuditEntry {
+  clientId: string;
+  target: string;
+  details: Record<string, unknown>;
+}
+
+/** Like recordAudit, for a change that affects several clients. */
+export async function recordAuditOfClients(
+  tx: Queryable,
+  { type, id, name }: AuditActor["credential"],
+  { action, entries }: { action: string; entries: readonly ClientAuditEntry[] },
+): Promise<void> {
+  if (entries.length === 0) return;
+  const rows = entries.map(({ clientId, ...entry }) => ({ id: newId("aud"), client_id: clientId, ...entry }));
+  await tx.query(INSERT_OF_CLIENTS, [JSON.stringify(rows), type, id, name, action]);
 }
 
 export const listAudit = (

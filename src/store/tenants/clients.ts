@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Database, type Queryable, sql } from "../database/database.ts";
+import { type Queryable, sql } from "../database/database.ts";
 
 export interface ClientRow {
   id: string;
@@ -15,61 +15,48 @@ const INSERT = sql(`
 const FIND = sql(`
   select id, name, created_at
   from clients
-  where id = $1`);
+  where id = $1
+  and (deleted_at is null or $2)`);
 
 const LIST = sql(`
   select id, name, created_at
   from clients
+  where deleted_at is null
   order by created_at, id`);
 
-const LOCK = sql(`
-  select id
-  from clients
-  where id = $1
-  for update`);
-
 /**
- * Tables without a foreign key to clients. Deliveries come first: an attempt is written under the lock of its
- * delivery, so attempts committed while this waited are deleted too.
+ * SQL: the CTE `alive` of those clients that are not deleted. Statements that insert rows without a foreign key to clients
+ * insert them for these only; see client-erasure.ts.
  */
-const DELETE_CLIENT_ROWS = [
-  "deliveries",
-  "attempts",
-  "events",
-  "event_fingerprints",
-  "sends",
-  "messages",
-  "idempotency_keys",
-  "late_changes",
-].map((table) =>
-  sql(`
-  delete from ${table}
-  where client_id = $1`),
-);
+export const selectAliveClients = (clientIds: string): string => `alive as materialized (
+    select id
+    from clients
+    where id = any(array(${clientIds}))
+    and deleted_at is null
+  )`;
 
-const DELETE = sql(`
-  delete from clients
-  where id = $1`);
+/** SQL: the client's id. Null for a deleted client, which a not-null column rejects with an error that isDeletedClient recognises. */
+export const aliveClient = (clientId: string): string =>
+  `(select id from clients where id = ${clientId} and deleted_at is null)`;
+
+/** SQL: false for a deleted client whose rows are being erased. Reads the few deleted clients once per statement. */
+export const isClientAlive = (clientId: string): string =>
+  `${clientId} <> all(array(select id from clients where deleted_at is not null))`;
 
 export async function createClient(db: Queryable, name: string): Promise<ClientRow> {
   const [row] = await db.query<ClientRow>(INSERT, [randomUUID(), name]);
   return row as ClientRow;
 }
 
-export async function findClient(db: Queryable, clientId: string): Promise<ClientRow | undefined> {
-  const [row] = await db.query<ClientRow>(FIND, [clientId]);
+/** Undefined for a deleted client, unless `includeDeleted`: then its rows may still have to be erased. */
+export async function findClient(
+  db: Queryable,
+  clientId: string,
+  { includeDeleted = false }: { includeDeleted?: boolean } = {},
+): Promise<ClientRow | undefined> {
+  const [row] = await db.query<ClientRow>(FIND, [clientId, includeDeleted]);
   return row;
 }
 
 /** Lists all clients, for the operator. */
 export const listClients = (db: Queryable): Promise<ClientRow[]> => db.query<ClientRow>(LIST);
-
-/**
- * Deletes all data of the client, or nothing. Statements that write rows of several clients skip this one
- * meanwhile (see client-locks.ts), so none is added, and other clients do not wait.
- */
-export async function deleteClient(db: Database, clientId: string): Promise<void> {
-  await db.transaction(async (tx) => {
-    for (const statement of [LOCK, ...DELETE_CLIENT_ROWS, DELETE]) await tx.query(statement, [clientId]);
-  });
-}

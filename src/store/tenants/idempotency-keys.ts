@@ -1,5 +1,6 @@
 import { DAY } from "../../runtime/durations.ts";
 import { type Queryable, sql } from "../database/database.ts";
+import { aliveClient } from "./clients.ts";
 
 /** How long an idempotency key is remembered. */
 export const IDEMPOTENCY_KEY_TTL_MS = 1 * DAY;
@@ -52,7 +53,7 @@ export async function findStoredFingerprint(
 
 const INSERT = sql(`
   insert into idempotency_keys as k (client_id, id, fingerprint, reply_sealed)
-  values ($1, $2, $3, $4)
+  values (${aliveClient("$1")}, $2, $3, $4)
   on conflict (id) do update
   set fingerprint = excluded.fingerprint, reply_sealed = excluded.reply_sealed, created_at = now()
   where k.created_at < now() - $5 * interval '1 millisecond'

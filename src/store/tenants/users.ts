@@ -87,7 +87,7 @@ const selectCredential = (condition: string) =>
   sql(`
   select ${COLUMNS.replaceAll(/\w+/g, "u.$&")}, u.password_hash, u.tokens_valid_from, c.name as client_name
   from users u
-  join clients c on c.id = u.client_id
+  join clients c on c.id = u.client_id and c.deleted_at is null
   where ${condition}`);
 
 const FIND_CREDENTIAL = selectCredential("u.id = $1");

@@ -72,7 +72,7 @@ export async function startHeraldEvents(
 function createEntry({ db, events, untilQueued }: HeraldProducer): Pick<EventSystem, "enqueue" | "emit"> {
   return {
     async enqueue(drafts) {
-      const ids = await recordEvents(db, drafts, events);
+      const ids = (await recordEvents(db, drafts, events)) as string[];
       await untilQueued("events", ids.length);
       return ids;
     },

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import t from "tap";
+import { deleteClient } from "../../../src/domain/tenants/delete-client.ts";
 import { ROLE_SCOPES, ROLES, SCOPES } from "../../../src/schema/enumerations.ts";
 import { createUserTokens } from "../../../src/security/user-tokens.ts";
-import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
 import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";

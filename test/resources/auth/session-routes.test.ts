@@ -1,8 +1,8 @@
 import t from "tap";
+import { deleteClient } from "../../../src/domain/tenants/delete-client.ts";
 import { HOUR, SECOND } from "../../../src/runtime/durations.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { createUserTokens } from "../../../src/security/user-tokens.ts";
-import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";

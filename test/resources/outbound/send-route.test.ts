@@ -1,7 +1,7 @@
 import t from "tap";
+import { deleteClient } from "../../../src/domain/tenants/delete-client.ts";
 import { HOUR } from "../../../src/runtime/durations.ts";
 import { timeOfId } from "../../../src/runtime/ids.ts";
-import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 import { makeSender, RECIPIENT_PHONE, readRows, textMessage } from "../../fixtures/messages/messages.ts";
 import { connectRedis } from "../../fixtures/servers/redis.ts";

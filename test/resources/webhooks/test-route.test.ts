@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 import { Webhook } from "standardwebhooks";
 import t from "tap";
+import { deleteClient } from "../../../src/domain/tenants/delete-client.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import { timeOfId } from "../../../src/runtime/ids.ts";
-import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { startBackend, startTcpBackend } from "../../fixtures/events/backends.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { startWebhookReceiver } from "../../fixtures/sandbox/webhook-receiver.ts";

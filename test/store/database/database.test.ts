@@ -1,6 +1,6 @@
 import t, { type Test } from "tap";
 import { createDatabase, type Database, sql } from "../../../src/store/database/database.ts";
-import { DatabaseUnavailable, isLockTimeout } from "../../../src/store/database/faults.ts";
+import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
 import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
 import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
@@ -192,21 +192,4 @@ t.test("a lost answer is uncertain only if the statement or commit may have writ
   t.equal(uncommitted, false, "a write before its commit");
   const unreachable = openDatabase(t, "postgres://user@127.0.0.1:1/none");
   t.equal(await outcomeOf(unreachable.query(insert)), false, "a connection that failed");
-});
-
-t.test("a statement with a lock timeout fails while a row is locked, and commits otherwise", async (t) => {
-  const url = await cloneDatabase(t);
-  const db = openDatabase(t, url, { DATABASE_POOL: 1 });
-  const { id } = await createClient(db, "before");
-  const rename = sql("update clients set name = $1 where id = $2 returning name");
-  const locker = await connectRawClient(t, url);
-  await locker.query("begin");
-  await locker.query("select from clients for update");
-  const failure = await db.query(rename, ["never", id], { lockTimeoutMs: 20 }).catch((error) => error);
-  t.ok(isLockTimeout(failure));
-  t.notOk(failure instanceof DatabaseUnavailable);
-  await locker.query("rollback");
-  t.same(await db.query(rename, ["after", id], { lockTimeoutMs: 20 }), [{ name: "after" }]);
-  t.match(await findClient(db, id), { name: "after" });
-  t.same(await db.query("show lock_timeout"), [{ lock_timeout: "0" }], "the timeout ends with the statement");
 });

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
+import { deleteClient } from "../../../src/domain/tenants/delete-client.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
 import { claimDeliveries } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import { finishDeliveries } from "../../../src/store/events/finish-deliveries.ts";
 import { retryEvent } from "../../../src/store/events/replays.ts";
 import { unmarkQueued } from "../../../src/store/events/sweep-deliveries.ts";
-import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import {
   configureWebhook,
   readAttempts,
@@ -142,17 +142,14 @@ t.test("a finish without a valid lease writes nothing, and with one it writes ev
   });
   const second = await claimWithNewLease(context, [ref], "wrk_2");
   const before = await readDelivery(context, ref.id);
-  t.same(
-    (await finishDeliveries(context.db, [finishOf(ref, first.lease, { state: "delivered" })])).written,
-    [],
-  );
+  t.same(await finishDeliveries(context.db, [finishOf(ref, first.lease, { state: "delivered" })]), []);
   t.same(await readDelivery(context, ref.id), before);
   t.same(await readAttempts(context, ref.id), []);
-  t.same((await finishDeliveries(context.db, [finishOf(ref, second.lease)])).written, [ref.id]);
+  t.same(await finishDeliveries(context.db, [finishOf(ref, second.lease)]), [ref.id]);
   t.match(await readAttempts(context, ref.id), [
     { attempt: 1, error: "HTTP 500", response_excerpt: "oh no" },
   ]);
-  t.same((await finishDeliveries(context.db, [finishOf(ref, second.lease)])).written, [], "no second write");
+  t.same(await finishDeliveries(context.db, [finishOf(ref, second.lease)]), [], "no second write");
   t.match(await readDelivery(context, ref.id), { state: "retrying", attempts: 1 });
 });
 
@@ -168,7 +165,7 @@ t.test(
     await updateDelivery(context, attempted.id, { ...released, state: "retrying", attempts: 1 });
     await updateDelivery(context, cancelled.id, { ...released, state: "cancelled" });
     const finishes = refs.map((ref) => finishOf(ref, lease, { state: "delivered", delay_ms: null }));
-    t.same((await finishDeliveries(context.db, finishes)).written, [expired.id]);
+    t.same(await finishDeliveries(context.db, finishes), [expired.id]);
     t.match(await readDelivery(context, expired.id), { state: "delivered", attempts: 1 });
     t.match(await readDelivery(context, attempted.id), { state: "retrying", attempts: 1 });
     t.match(await readDelivery(context, cancelled.id), { state: "cancelled", attempts: 0 });
@@ -218,7 +215,7 @@ t.test(
     const refs = await insertDueDeliveries(context, names.length, columns);
     const { lease } = await claimWithNewLease(context, refs);
     const finishes = refs.map((ref, index) => finishOf(ref, lease, FINISHES[names[index] as string]?.[0]));
-    const { written } = await finishDeliveries(context.db, finishes);
+    const written = await finishDeliveries(context.db, finishes);
     t.same(idsOf(written.map((id) => ({ id }))), idsOf(refs));
     for (const [index, ref] of refs.entries()) {
       const name = names[index] as string;
@@ -269,11 +266,7 @@ t.test("a client deleted while its delivery is in flight leaves no rows", async 
   await untilBlocked(raw, 1);
   await raw.query("commit");
   await deletion;
-  t.same(
-    (await finishDeliveries(context.db, [finishOf(refs[1], lease)])).written,
-    [],
-    "the second finish is too late",
-  );
+  t.same(await finishDeliveries(context.db, [finishOf(refs[1], lease)]), [], "the second finish is too late");
   t.same((await claimWithNewLease(context, refs)).rows, []);
   for (const table of ["events", "deliveries", "attempts"])
     t.same(await context.db.query(`select id from ${table}`), [], table);

@@ -107,24 +107,3 @@ t.test("an outcome with a lost lease is logged and not written", async (t) => {
   t.same(await readAttempts(context, lost.id), []);
   t.equal((await readAttempts(context, kept.id)).length, 1);
 });
-
-t.test("blocked outcomes do not count as unwritten and are abandoned with the others", async (t) => {
-  const { log, lines } = captureLog();
-  let calls = 0;
-  const batchWriter = createBatchWriter({
-    what: "delivery",
-    async write(finishes: readonly DeliveryFinish[]) {
-      calls += 1;
-      return { written: [], blocked: finishes.map(({ id }) => id) };
-    },
-    withoutRemoteText,
-    log,
-  });
-  const refs = Array.from({ length: 20 }, (_, index) => ({ clientId: "a", id: `evt_${index}` }));
-  const finishing = refs.map((ref) => batchWriter.finish(finishOf(ref, { token: "", worker: "" })));
-  await until("the write was repeated", () => calls >= 2);
-  await batchWriter.waitForDrain();
-  batchWriter.abandon();
-  await Promise.all(finishing);
-  t.match(lines, [{ event: "batch_writer.abandoned", count: refs.length }]);
-});

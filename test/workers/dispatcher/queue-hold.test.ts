@@ -45,12 +45,12 @@ t.test("no statement claims a row of a held queue", async (t) => {
   t.match(await readMessage(context, waiting), { state: "waiting", enqueued_at: null });
   const mark = { client_id: clientId, id: claimed, lease: lease.token };
   const marks = [{ ...mark, parts_sent: 0, platform_message_id: null }];
-  t.same(await markSending(db, marks), { written: [], blocked: [claimed] }, "a claimed send does not start");
+  t.same(await markSending(db, marks), { markedIds: [], isHeld: true }, "a claimed send does not start");
   t.match(await db.transaction((tx) => lockSweep(tx, "sends")), { isLocked: true, isHeld: true });
 
   t.same(await releaseQueue(db), { held: false, since: null });
   t.match(await db.transaction((tx) => lockSweep(tx, "sends")), { isLocked: true, isHeld: false });
-  t.same(await markSending(db, marks), { written: [claimed], blocked: [] });
+  t.same(await markSending(db, marks), { markedIds: [claimed], isHeld: false });
   t.equal((await claimDeliveries(db, [delivery], lease)).length, 1);
   t.equal((await claimSends(db, [refOf(waiting)], lease)).length, 1);
   t.ok(await claimSuspect(db, { ...lease, token: randomUUID() }));

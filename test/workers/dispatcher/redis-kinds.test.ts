@@ -57,7 +57,7 @@ async function start(t: Test, REDIS_URL: string, partitions: number) {
         data: { field: "x", value: 1 },
       })),
       notifier,
-    );
+    ) as Promise<string[]>;
   const untilDelivered = (ids: readonly string[]) =>
     until("all are delivered", () => ids.every((id) => deliveredIds.includes(id)));
   // On a busy machine a command may exceed its timeout; the dispatcher repeats it.

@@ -43,12 +43,10 @@ export function createMessageSender(parts: SenderParts) {
   const marks = createBatcher<SendMark, MarkOutcome>({
     maxItems: MAX_MARK_BATCH_ROWS,
     async run(batch) {
-      const { written, blocked } = await markSending(parts.db, batch);
-      const outcomes = new Map<string, MarkOutcome>([
-        ...written.map((id) => [id, "marked"] as const),
-        ...blocked.map((id) => [id, "not written"] as const),
-      ]);
-      return ({ id }) => outcomes.get(id) ?? "lost";
+      const { markedIds, isHeld } = await markSending(parts.db, batch);
+      if (isHeld) return () => "not written";
+      const marked = new Set(markedIds);
+      return ({ id }) => (marked.has(id) ? "marked" : "lost");
     },
   });
   return (row: ClaimedSend, lease: string, unit: UnitOfWork): Promise<MessageOutcome | undefined> =>
@@ -104,7 +102,7 @@ async function sendRequest(request: () => Promise<SendOutcome>, before: RequestT
 const storableId = (id: string | undefined): string | null =>
   id !== undefined && /^[\x21-\x7e]{1,512}$/.test(id) ? id : null;
 
-/** `not written` while the database is unavailable or the client is being deleted; `lost` without a lease. */
+/** `not written` while the database is unavailable or the queue is held; `lost` without a lease. */
 type MarkOutcome = "marked" | "lost" | "not written";
 
 /** No request is sent without this mark: after a crash, an unmarked send counts as not sent. */

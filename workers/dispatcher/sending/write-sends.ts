@@ -4,7 +4,6 @@ import type { Streams } from "../../../src/queue/streams.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { finishSends, type SendFinish } from "../../../src/store/messages/finish-sends.ts";
 import { releaseNextSends } from "../../../src/store/messages/send-order.ts";
-import type { WriteResult } from "../../../src/store/tenants/client-locks.ts";
 
 /** The outcome of a send, and the events for its client. */
 export interface FinishedSend extends SendFinish {
@@ -18,29 +17,29 @@ interface WriteSendsParts {
   streams: Streams;
 }
 
-/** Writes outcomes of sends whose lease still holds, and their events, in one transaction. */
+/** Writes outcomes of sends whose lease still holds, and their events, in one transaction. Returns the ids of these sends. */
 export async function writeSends(
   { db, notifier, streams }: WriteSendsParts,
   sends: readonly FinishedSend[],
-): Promise<WriteResult> {
-  const { finished, blocked } = await notifyAfterCommit({ db, notifier }, async (tx, deferredNotifier) => {
-    const result = await finishSends(
+): Promise<string[]> {
+  const finished = await notifyAfterCommit({ db, notifier }, async (tx, deferredNotifier) => {
+    const leased = await finishSends(
       tx,
       sends.map(({ events, ...finish }) => finish),
     );
-    const leasedIds = new Set(result.finished.map(({ id }) => id));
+    const leasedIds = new Set(leased.map(({ id }) => id));
     await recordEvents(
       tx,
       sends.flatMap(({ id, events }) => (leasedIds.has(id) ? events : [])),
       deferredNotifier,
     );
-    return result;
+    return leased;
   });
   // Release the sends that waited for these. When that fails, the sweep does it.
   await releaseNextSends(db, finished)
     .then((next) => (next.length > 0 ? streams.add("outbound", next) : undefined))
     .catch(() => {});
-  return { written: finished.map(({ id }) => id), blocked };
+  return finished.map(({ id }) => id);
 }
 
 /** Drops the platform's ids, the only remote text that Postgres may reject; undefined when there are none. */

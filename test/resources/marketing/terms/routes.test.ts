@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import t from "tap";
+import { deleteClient } from "../../../../src/domain/tenants/delete-client.ts";
 import { acceptTerms } from "../../../../src/domain/tenants/terms.ts";
-import { deleteClient } from "../../../../src/store/tenants/clients.ts";
 import { startApi } from "../../../fixtures/http/api.ts";
 import { makeActor } from "../../../fixtures/tenants/actors.ts";
 import { startIdentityProvider } from "../../../fixtures/tenants/identity-provider.ts";
