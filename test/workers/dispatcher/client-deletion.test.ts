@@ -4,7 +4,7 @@ import { holdQueue, releaseQueue } from "../../../src/store/processes/queue-hold
 import { markClientDeleted } from "../../../src/store/tenants/client-erasure.ts";
 import { startClientBackend } from "../../fixtures/events/client-backend.ts";
 import { queueEvents, times, untilDelivery } from "../../fixtures/events/deliveries.ts";
-import { configureWebhook } from "../../fixtures/events/events.ts";
+import { configureWebhook, readDelivery } from "../../fixtures/events/events.ts";
 import {
   answerAccepted,
   queueMessages,
@@ -121,6 +121,7 @@ t.test("messages and events of a deleted client that wait are not sent", async (
   await untilDone(context, rows[1] as Context["otherRows"]);
   t.equal(platform.received.length, 1);
   t.notOk(backend.received.some(({ id }) => rows[0]?.events.includes(id)));
+  t.match(await readDelivery(context, rows[0]?.events[0] as string), { state: "pending", attempts: 0 });
   t.equal(await eraseDeletedClients(db), 1);
   t.equal(await countRows(context, "sends"), 0);
 });
