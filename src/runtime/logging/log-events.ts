@@ -29,7 +29,8 @@ export const LOG_EVENTS = {
   "cron_peer_check.failed": "The search for runs of dead schedulers failed; it is retried",
   "cron_peer_check.recovered": "The search for runs of dead schedulers succeeds again",
   "delivery.attempted": "One line per attempt to deliver an event to a client's backend",
-  "delivery.lease_lost": "Another dispatcher reclaimed the delivery before this one wrote its outcome",
+  "delivery.lease_lost":
+    "Another dispatcher reclaimed the delivery before this one wrote its outcome, or its client was deleted",
   "delivery.quarantined":
     "Five dispatchers died while they delivered this event; the delivery is `failed` until it is retried",
   "delivery.write_failed": "The outcome of one delivery could not be written; the delivery is repeated",
@@ -64,7 +65,7 @@ export const LOG_EVENTS = {
   "message.interrupted":
     "A dispatcher died while it sent this message; the message is `unknown`, unless a webhook has reported its status",
   "message.lease_lost":
-    "Another dispatcher reclaimed the message before this one sent it or wrote its outcome",
+    "Another dispatcher reclaimed the message before this one sent it or wrote its outcome, or its client was deleted",
   "message.sent": "One line per attempt to send a message to a platform, with `outcome`",
   "message.write_failed": "The outcome of one send could not be written; the message becomes `unknown`",
   "metrics.listening": "Metrics are served on this port",
