@@ -163,6 +163,39 @@ t.test("a data deletion erases the person's data and provides a confirmation vie
   t.match((await api.call("GET", new URL(again.body.url).pathname)).text, "We had no data about you.");
 });
 
+t.test("a data deletion erases more grants than one batch has", async (t) => {
+  const api = await startApi(t);
+  const platformUserId = newPlatformId();
+  const [tenant, count] = [await makeTenant(api), 1_001];
+  await grantAdAccount(api, tenant, { platformUserId });
+  await api.db.query(
+    `insert into channels (id, client_id, platform, page_id, token_sealed, platform_user_id, granted_at)
+    select 'ch_' || lpad(n::text, 26, '0'), $1, 'socialapp', n::text, 'x', $2, now() - interval '1 day'
+    from generate_series(1, $3) n`,
+    [tenant.id, platformUserId, count],
+  );
+  await api.db.query(
+    `insert into ad_accounts
+      (id, client_id, connection_id, ad_account_id, name, currency, timezone_name, account_status)
+    select gen_random_uuid(), $1, c.id, 'act_' || n, 'n', 'BRL', 'UTC', 1
+    from ad_connections c, generate_series(1, $2) n
+    where c.client_id = $1`,
+    [tenant.id, count - 1],
+  );
+  const reply = await post(api, "/platform/data-deletion", signedUserRequest(platformUserId));
+  const view = await api.call("GET", new URL(reply.body.url).pathname);
+  t.match(view.text, "1 ad connection, 1001 messaging channels");
+  const countRows = async (table: string, condition: string) =>
+    (await api.db.query(`select from ${table} where client_id = $1 and ${condition}`, [tenant.id])).length;
+  t.equal(await countRows("channels", "token_sealed is null and platform_user_id is null"), count);
+  t.equal(await countRows("ad_accounts", "status = 'revoked'"), count);
+  t.equal(await countRows("ad_connections", "true"), 0);
+  for (const action of ["channel.disconnected", "ad_account.revoked"]) {
+    t.equal(await countRows("events", `type = '${action}'`), count, `one event ${action} each`);
+    t.equal(await countRows("audit_log", `action = '${action}'`), count, `one audit entry ${action} each`);
+  }
+});
+
 t.test("the grant of a signup that waits for the person is erased", async (t) => {
   const context = await startSignupContext(t);
   const { api } = context;
