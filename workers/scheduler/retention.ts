@@ -1,4 +1,5 @@
 import { KNOWN_NETWORK_MS } from "../../src/domain/tenants/verify-password.ts";
+import { runInBatches } from "../../src/runtime/async/run-in-batches.ts";
 import { runSteps } from "../../src/runtime/async/run-steps.ts";
 import { DAY } from "../../src/runtime/durations.ts";
 import { AD_VIDEO_RETENTION_MS, deleteOldAdVideos } from "../../src/store/ads/ad-videos.ts";
@@ -23,6 +24,7 @@ import {
 const FINGERPRINT_RETENTION_MS = 8 * DAY;
 /** The API shows statistics of 92 days. */
 const STATS_RETENTION_MS = 95 * DAY;
+/** Keeps each statement short, so that other statements do not wait long for its locks. */
 const MAX_BATCH_ROWS = 10_000;
 
 /** Creates the next partitions and deletes data whose retention has ended. */
@@ -32,32 +34,29 @@ export async function applyRetention(settings: RetentionSettings, db: Database, 
     ...createPartitionSteps(settings, db, now),
     ...partitionSteps(settings, "dropped", (history, days) => dropPartitions(db, history, now - days * DAY)),
     fingerprints_deleted: () =>
-      runInBatches((limit) => deleteOldFingerprints(db, FINGERPRINT_RETENTION_MS, limit)),
-    insights_reports_deleted: () => runInBatches((limit) => deleteOldReports(db, REPORT_RETENTION_MS, limit)),
-    ad_videos_deleted: () => runInBatches((limit) => deleteOldAdVideos(db, AD_VIDEO_RETENTION_MS, limit)),
-    sessions_deleted: () => runInBatches((limit) => deleteOldSessions(db, KNOWN_NETWORK_MS, limit)),
-    idempotency_keys_deleted: () => runInBatches((limit) => deleteExpiredIdempotencyKeys(db, limit)),
-    embed_sessions_expired: () => runInBatches((limit) => markExpired(db, limit)),
-    embed_grants_erased: () => runInBatches((limit) => eraseEndedGrants(db, limit)),
+      runInBatches(MAX_BATCH_ROWS, (limit) => deleteOldFingerprints(db, FINGERPRINT_RETENTION_MS, limit)),
+    insights_reports_deleted: () =>
+      runInBatches(MAX_BATCH_ROWS, (limit) => deleteOldReports(db, REPORT_RETENTION_MS, limit)),
+    ad_videos_deleted: () =>
+      runInBatches(MAX_BATCH_ROWS, (limit) => deleteOldAdVideos(db, AD_VIDEO_RETENTION_MS, limit)),
+    sessions_deleted: () =>
+      runInBatches(MAX_BATCH_ROWS, (limit) => deleteOldSessions(db, KNOWN_NETWORK_MS, limit)),
+    idempotency_keys_deleted: () =>
+      runInBatches(MAX_BATCH_ROWS, (limit) => deleteExpiredIdempotencyKeys(db, limit)),
+    embed_sessions_expired: () => runInBatches(MAX_BATCH_ROWS, (limit) => markExpired(db, limit)),
+    embed_grants_erased: () => runInBatches(MAX_BATCH_ROWS, (limit) => eraseEndedGrants(db, limit)),
     embed_sessions_deleted: () =>
-      runInBatches((limit) => deleteOldEmbedSessions(db, settings.MESSAGE_RETENTION_DAYS * DAY, limit)),
+      runInBatches(MAX_BATCH_ROWS, (limit) =>
+        deleteOldEmbedSessions(db, settings.MESSAGE_RETENTION_DAYS * DAY, limit),
+      ),
     message_stats_deleted: () => deleteStats(db, "messages"),
     event_stats_deleted: () => deleteStats(db, "events"),
-    claimed_operations_deleted: () => runInBatches((limit) => deleteExpiredOperations(db, limit)),
+    claimed_operations_deleted: () =>
+      runInBatches(MAX_BATCH_ROWS, (limit) => deleteExpiredOperations(db, limit)),
   });
 }
 
 const deleteStats = (db: Database, subject: keyof typeof STATS_SUBJECTS) =>
-  runInBatches((limit) =>
+  runInBatches(MAX_BATCH_ROWS, (limit) =>
     deleteOldStats(db, STATS_SUBJECTS[subject], { maxAgeMs: STATS_RETENTION_MS, limit }),
   );
-
-/** Keeps each statement short, so that other statements do not wait long for its locks. */
-async function runInBatches(runBatch: (limit: number) => Promise<number>): Promise<number> {
-  let total = 0;
-  for (;;) {
-    const count = await runBatch(MAX_BATCH_ROWS);
-    total += count;
-    if (count < MAX_BATCH_ROWS) return total;
-  }
-}

@@ -1,3 +1,4 @@
+import { runInBatches } from "../../runtime/async/run-in-batches.ts";
 import type { AdAccountStatus } from "../../schema/enumerations.ts";
 import {
   lockAdAccount,
@@ -115,18 +116,22 @@ export async function revokeConnections(
   const revoked: RevokedRow[] = [];
   for (let index = 0; index < connectionIds.length; index += MAX_BATCH_ROWS) {
     const ids = await findConnectionsSharingTokens(db, connectionIds.slice(index, index + MAX_BATCH_ROWS));
-    for (let isLast = false; !isLast; ) {
-      const accounts = await db.transaction((tx) => revokeBatch(tx, ids));
+    await runInBatches(MAX_BATCH_ROWS, async (limit) => {
+      const accounts = await db.transaction((tx) => revokeBatch(tx, ids, limit));
       revoked.push(...accounts);
-      isLast = accounts.length < MAX_BATCH_ROWS;
-    }
+      return accounts.length;
+    });
   }
   return revoked;
 }
 
-async function revokeBatch(tx: Queryable, connectionIds: readonly string[]): Promise<RevokedRow[]> {
-  const accounts = await revokeAccounts(tx, connectionIds, MAX_BATCH_ROWS);
-  if (accounts.length < MAX_BATCH_ROWS) await deleteConnections(tx, connectionIds);
+async function revokeBatch(
+  tx: Queryable,
+  connectionIds: readonly string[],
+  limit: number,
+): Promise<RevokedRow[]> {
+  const accounts = await revokeAccounts(tx, connectionIds, limit);
+  if (accounts.length < limit) await deleteConnections(tx, connectionIds);
   await recordEvents(tx, accounts.map(adAccountRevoked));
   await recordAuditOfClients(tx, SERVICE, {
     action: "ad_account.revoked",

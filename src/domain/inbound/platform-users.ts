@@ -1,3 +1,4 @@
+import { runInBatches } from "../../runtime/async/run-in-batches.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { randomText } from "../../security/random-text.ts";
 import { findConnectionsOfUser } from "../../store/ads/ad-connections.ts";
@@ -34,21 +35,16 @@ export async function deauthorize(parts: Parts, user: PlatformUser): Promise<voi
 /** Each statement changes this many rows at most, so that none is locked for long. */
 const MAX_BATCH_ROWS = 1_000;
 
-/** Calls `runBatch`, which returns how many rows it changed, until it changes fewer than a full batch; returns the sum. */
-async function runInBatches(
+/** Changes the person's rows in batches; returns how many. */
+const changeGrants = (
   { id, until }: PlatformUser,
-  runBatch: (batch: GrantBatch) => Promise<number>,
-): Promise<number> {
-  for (let total = 0; ; ) {
-    const count = await runBatch({ platformUserId: id, until, limit: MAX_BATCH_ROWS });
-    total += count;
-    if (count < MAX_BATCH_ROWS) return total;
-  }
-}
+  changeBatch: (batch: GrantBatch) => Promise<number>,
+): Promise<number> =>
+  runInBatches(MAX_BATCH_ROWS, (limit) => changeBatch({ platformUserId: id, until, limit }));
 
 /** Returns how many connections to ad accounts, and how many signups that waited for the person, are revoked. */
 async function revokeGrants({ db, log }: Parts, user: PlatformUser) {
-  await runInBatches(user, async (batch) => {
+  await changeGrants(user, async (batch) => {
     const channels = await db.transaction(async (tx) => {
       const rows = await markUserTokensDead(tx, batch);
       await recordDeadTokens(tx, rows);
@@ -59,7 +55,7 @@ async function revokeGrants({ db, log }: Parts, user: PlatformUser) {
   });
   const connections = await findConnectionsOfUser(db, user.id, user.until);
   await revokeConnections(db, connections);
-  const signups = await runInBatches(user, (batch) => eraseGrantsOfUser(db, batch));
+  const signups = await changeGrants(user, (batch) => eraseGrantsOfUser(db, batch));
   return { connections: connections.length, signups };
 }
 
@@ -68,7 +64,7 @@ export async function deleteUserData(parts: Parts, user: PlatformUser): Promise<
   const { db } = parts;
   const confirmation_code = randomText(20);
   const revoked = await revokeGrants(parts, user);
-  const channels = await runInBatches(user, (batch) => removeUserFromChannels(db, batch));
+  const channels = await changeGrants(user, (batch) => removeUserFromChannels(db, batch));
   await insertDataDeletion(db, { confirmation_code, channels, ...revoked });
   return confirmation_code;
 }

@@ -116,40 +116,37 @@ function eraseByPages(table: string): EraseBatch {
   };
 }
 
-/** Tables without a foreign key to clients. */
-const HISTORY = [
-  "sends",
-  "deliveries",
-  "attempts",
-  "events",
-  "event_fingerprints",
-  "messages",
-  "idempotency_keys",
-  "late_changes",
-] as const;
-
 /**
- * Sends and deliveries come first: what is erased is not sent. An attempt, or a late change, is written under the lock of its
- * delivery or message, so it is committed before that is deleted, and its table comes later.
+ * Tables without a foreign key to clients. Sends and deliveries come first: what is erased is not sent. An attempt, or a late
+ * change, is written under the lock of its delivery or message: it is committed before that is erased, and its table follows.
  */
-const ERASE_BATCH: readonly EraseBatch[] = [
+const HISTORY: readonly (readonly [table: string, erase: (table: string) => EraseBatch])[] = [
   // A message in flight is finished by its dispatcher.
-  eraseByRow("sends", "(state <> 'in_hand' or sending_at is null)"),
-  ...["deliveries", "attempts", "events"].map(eraseById),
-  eraseByRow("event_fingerprints"),
-  eraseById("messages"),
-  ...["idempotency_keys", "late_changes"].map(eraseByPages),
-  ...CONFIGURATION.map((table) => eraseByRow(table)),
-  ...[
-    "audit_log",
-    "templates",
-    "terms_acceptances",
-    "claimed_operations",
-    "ad_videos",
-    "insights_reports",
-    "message_stats",
-    "event_stats",
-  ].map((table) => eraseByRow(table)),
+  ["sends", (table) => eraseByRow(table, "(state <> 'in_hand' or sending_at is null)")],
+  ["deliveries", eraseById],
+  ["attempts", eraseById],
+  ["events", eraseById],
+  ["event_fingerprints", eraseByRow],
+  ["messages", eraseById],
+  ["idempotency_keys", eraseByPages],
+  ["late_changes", eraseByPages],
+];
+
+const REFERENCING_TABLES = [
+  ...CONFIGURATION,
+  "audit_log",
+  "templates",
+  "terms_acceptances",
+  "claimed_operations",
+  "ad_videos",
+  "insights_reports",
+  "message_stats",
+  "event_stats",
+];
+
+const ERASE_BATCH = [
+  ...HISTORY.map(([table, erase]) => erase(table)),
+  ...REFERENCING_TABLES.map((table) => eraseByRow(table)),
 ];
 
 /** Deletes the rows of a deleted client from all tables, in batches, so that no statement takes long. */
@@ -161,7 +158,7 @@ export async function eraseRows(db: Queryable, clientId: string): Promise<void> 
 const IS_WRITER = `
   locktype = 'relation'
   and database = (select oid from pg_database where datname = current_database())
-  and relation = any(array[${HISTORY.map((table) => `'${table}'::regclass`)}]::oid[])
+  and relation = any(array[${HISTORY.map(([table]) => `'${table}'::regclass`)}]::oid[])
   and mode = 'RowExclusiveLock'
   and granted
   and pid <> pg_backend_pid()`;
