@@ -76,7 +76,7 @@ export const ABORT_DELIVERIES_AFTER_MS = 18 * SECOND;
 export const ABANDON_WRITES_AFTER_MS = 18.5 * SECOND;
 /** The dispatcher stops waiting for anything. */
 export const DISPATCHER_CLOSE_TIMEOUT_MS = 19.5 * SECOND;
-/** The scheduler aborts its jobs: after WORKER_DEAD_AFTER_MS, so that another one can take the runs over immediately. */
+/** The scheduler aborts its jobs: after WORKER_DEAD_AFTER_MS, so that the next claim may close a run that stays unfinished. */
 export const ABORT_JOBS_AFTER_MS = WORKER_DEAD_AFTER_MS + 5 * SECOND;
 export const SCHEDULER_CLOSE_TIMEOUT_MS = WORKER_DEAD_AFTER_MS + 8 * SECOND;
 /** The limit for closing all workers of a process. */

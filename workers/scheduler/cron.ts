@@ -1,65 +1,140 @@
+import { setMaxListeners } from "node:events";
 import { type ScheduledTask, schedule } from "node-cron";
-import { repeat } from "../../src/runtime/async/repeat.ts";
 import { withTimeout } from "../../src/runtime/async/with-timeout.ts";
-import {
-  ABORT_JOBS_AFTER_MS,
-  SCHEDULER_CLOSE_TIMEOUT_MS,
-  WORKER_DEAD_AFTER_MS,
-} from "../../src/runtime/deadlines.ts";
+import { ABORT_JOBS_AFTER_MS, SCHEDULER_CLOSE_TIMEOUT_MS } from "../../src/runtime/deadlines.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
-import type { Log } from "../../src/runtime/logging/log.ts";
+import type { Fields, Log } from "../../src/runtime/logging/log.ts";
 import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 import type { WorkTracker } from "../../src/runtime/watchdog/work-tracker.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import type { Job } from "./job.ts";
-import { createTickRecorder } from "./record.ts";
-import { createRuns } from "./runs.ts";
+import { claimTick, finishRun, readCronMetrics, type Tick } from "../../src/store/processes/cron-runs.ts";
+import { countQuarantinedRows } from "../../src/store/processes/row-checks.ts";
 
-/** In milliseconds. */
-interface CronTimes {
-  deadAfter: number;
-  /** Between two checks for runs of dead schedulers. */
-  checkPeersInterval: number;
-  /** From the start of the shutdown until running jobs are asked to stop. */
-  abortAfter: number;
-  /** From the start of the shutdown until running jobs are abandoned. */
-  exitAfter: number;
+/**
+ * Outcomes of a tick, with their log levels:
+ * ok, failed: the run ended. A run whose scheduler died is failed too, closed by the job's next claim.
+ * overlapped: a run of the job was unfinished, in this process or in another one that is alive.
+ * stopped: a shutdown ended the run; the job runs again at its next tick.
+ * not_claimed: Postgres did not answer. missed: the process was suspended when the tick was due.
+ */
+const LOG_LEVELS = {
+  ok: "info",
+  overlapped: "warn",
+  stopped: "warn",
+  failed: "error",
+  not_claimed: "error",
+  missed: "error",
+} as const;
+
+interface TickEnd {
+  outcome: keyof typeof LOG_LEVELS;
+  fields: Fields;
 }
 
-const DEFAULT_TIMES_MS: CronTimes = {
-  deadAfter: WORKER_DEAD_AFTER_MS,
-  checkPeersInterval: 2 * SECOND,
-  abortAfter: ABORT_JOBS_AFTER_MS,
-  exitAfter: SCHEDULER_CLOSE_TIMEOUT_MS,
-};
+export interface JobTick {
+  /** The time at which the tick was due. */
+  scheduledAt: Date;
+  /** Aborted on shutdown. A run that stops early throws. */
+  signal: AbortSignal;
+}
+
+/** An entry of the cron table. `run` returns counts for the log line; it must be safe to repeat, finished or not. */
+export interface Job {
+  name: string;
+  expression: string;
+  run(tick: JobTick): Promise<Record<string, number>>;
+}
+
+/** A run failed for a reason outside this service: logged with its counts and without a stack. */
+export class JobError extends Error {
+  override name = "JobError";
+  readonly counts: Record<string, number>;
+
+  constructor(message: string, counts: Record<string, number>, options?: ErrorOptions) {
+    super(message, options);
+    this.counts = counts;
+  }
+}
 
 interface CronParts {
+  /** This scheduler's worker id. */
   id: string;
   jobs: readonly Job[];
   db: Database;
   log: Log;
   metrics: Metrics;
   tracker: WorkTracker;
-  aliveForMs(): number;
-  times?: Partial<CronTimes>;
+  /** Milliseconds from the start of the shutdown until running jobs are asked to stop, and until they are abandoned. */
+  times?: { abortAfter: number; exitAfter: number };
 }
+
+const DEFAULT_TIMES_MS = { abortAfter: ABORT_JOBS_AFTER_MS, exitAfter: SCHEDULER_CLOSE_TIMEOUT_MS };
 
 /** A tick delayed by more than this, because the process was busy or suspended, is recorded as missed and not run here. */
 const MAX_TICK_DELAY_MS = 30 * SECOND;
 
-/** Runs each tick (UTC) on the scheduler that claims it first, and repeats the unfinished runs of dead schedulers. */
-export function cron({ jobs, log, metrics, times, ...parts }: CronParts): Worker {
-  const { deadAfter, checkPeersInterval, abortAfter, exitAfter } = { ...DEFAULT_TIMES_MS, ...times };
-  const recordTick = createTickRecorder(log, metrics);
-  const runs = createRuns({ ...parts, jobs, log, recordTick, deadAfter });
-  const peerCheck = repeat({
-    name: "cron_peer_check",
-    intervalMs: checkPeersInterval,
-    work: runs.checkPeers,
-    log,
-  });
+/** A tick from its claim to its end. */
+interface ActiveTick extends Tick {
+  began: number;
+  ended: Promise<void>;
+}
+
+/** Runs each tick (UTC) on the scheduler that claims it first. */
+export function cron({ id, jobs, db, log, metrics, tracker, times = DEFAULT_TIMES_MS }: CronParts): Worker {
   const tasks: ScheduledTask[] = [];
+  /** By job. */
+  const activeTicks = new Map<string, ActiveTick>();
+  const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal); // each step of a job may add a listener, which is no leak
+
+  function record({ job, scheduledAt }: Omit<Tick, "worker">, { outcome, fields }: TickEnd): void {
+    metrics.cronRuns.inc({ job, outcome });
+    log[LOG_LEVELS[outcome]]("cron.ran", { job, scheduled_at: scheduledAt, outcome, ...fields });
+  }
+
+  async function onTick(job: Job, scheduledAt: Date): Promise<void> {
+    const tick = { job: job.name, scheduledAt, worker: id, began: performance.now() };
+    const unfinished = activeTicks.get(job.name);
+    if (unfinished) return record(tick, toOverlap(unfinished));
+    const active = { ...tick, ended: Promise.resolve() };
+    activeTicks.set(job.name, active);
+    active.ended = claimAndRun(job, tick).then((end) => {
+      if (activeTicks.get(job.name) !== active) return; // abandoned
+      activeTicks.delete(job.name);
+      if (end) record(tick, end);
+    });
+    await active.ended;
+  }
+
+  /** Returns nothing when another scheduler has claimed the tick. */
+  async function claimAndRun(job: Job, tick: Omit<ActiveTick, "ended">): Promise<TickEnd | undefined> {
+    try {
+      const claim = await claimTick(db, tick);
+      if (!claim) return undefined;
+      const { isOverlapped, unfinished } = claim;
+      if (isOverlapped) return toOverlap(unfinished);
+      if (unfinished)
+        record(unfinished, {
+          outcome: "failed",
+          fields: { error: "abandoned", worker: unfinished.worker },
+        });
+    } catch (error) {
+      return { outcome: "not_claimed", fields: { err: error } };
+    }
+    const unit = tracker.begin(`job ${job.name}`);
+    const { outcome, fields, error } = await runJob(job, {
+      scheduledAt: tick.scheduledAt,
+      signal: stopping.signal,
+    });
+    unit.end();
+    const ms = elapsedMs(tick);
+    return finishRun(db, tick, error).then(
+      () => ({ outcome, fields: { ...fields, ms } }),
+      // The run stays unfinished; the next claim of the job closes it.
+      (err) => ({ outcome: outcome === "ok" ? "failed" : outcome, fields: { err, ...fields, ms } }),
+    );
+  }
 
   function scheduleJob(job: Job): ScheduledTask {
     const options = {
@@ -68,23 +143,63 @@ export function cron({ jobs, log, metrics, times, ...parts }: CronParts): Worker
       missedExecutionTolerance: MAX_TICK_DELAY_MS,
       suppressMissedWarning: true, // recorded below instead
     };
-    const task = schedule(job.expression, ({ date }) => runs.onTick(job, date), options);
-    task.on("execution:missed", ({ date }) => recordTick({ job: job.name, scheduledAt: date }, "missed"));
+    const task = schedule(job.expression, ({ date }) => onTick(job, date), options);
+    task.on("execution:missed", ({ date }) =>
+      record({ job: job.name, scheduledAt: date }, { outcome: "missed", fields: {} }),
+    );
     return task;
+  }
+
+  /** Records the runs that are still active as stopped, without waiting for them. */
+  function abandon(): void {
+    for (const tick of activeTicks.values())
+      record(tick, { outcome: "stopped", fields: { ms: elapsedMs(tick) } });
+    activeTicks.clear();
   }
 
   return {
     name: "cron",
-    async start(lifecycle) {
+    async start() {
       tasks.push(...jobs.map(scheduleJob));
-      await peerCheck.start?.(lifecycle);
     },
     async close() {
       for (const task of tasks) await task.destroy();
-      const timer = setTimeout(runs.abort, abortAfter);
-      const drained = Promise.resolve(peerCheck.close?.()).then(runs.drain);
-      await withTimeout(exitAfter, drained, runs.abandon);
+      const timer = setTimeout(() => stopping.abort(), times.abortAfter);
+      const drained = Promise.all([...activeTicks.values()].map(({ ended }) => ended));
+      await withTimeout(times.exitAfter, drained, abandon);
       clearTimeout(timer);
     },
   };
+}
+
+const elapsedMs = ({ began }: { began: number }): number => Math.round(performance.now() - began);
+
+const toOverlap = (unfinished?: Tick): TickEnd => ({
+  outcome: "overlapped",
+  fields: { unfinished_scheduled_at: unfinished?.scheduledAt, unfinished_worker: unfinished?.worker },
+});
+
+/** `error` is stored with a run that did not succeed. */
+async function runJob(job: Job, tick: JobTick): Promise<TickEnd & { error?: string }> {
+  try {
+    return { outcome: "ok", fields: await job.run(tick) };
+  } catch (error) {
+    if (tick.signal.aborted) return { outcome: "stopped", fields: { err: error }, error: "stopped" };
+    const fields = error instanceof JobError ? { error: error.message, ...error.counts } : { err: error };
+    return { outcome: "failed", fields, error: error instanceof Error ? error.name : "unknown" };
+  }
+}
+
+/** Sets the gauges. Each scheduler reports the runs of all schedulers. */
+export async function setCronGauges({ db, jobs, metrics }: Pick<CronParts, "db" | "jobs" | "metrics">) {
+  const { cronRunning, cronLastSuccess, cronQuarantinedRows } = metrics;
+  // Reset before the query: when it fails, values from before the outage must not look current.
+  for (const gauge of [cronRunning, cronLastSuccess, cronQuarantinedRows]) gauge.reset();
+  const names = jobs.map(({ name }) => name);
+  for (const { job, runningFor, lastSuccess } of await readCronMetrics(db, names)) {
+    cronRunning.set({ job }, runningFor);
+    if (lastSuccess !== null) cronLastSuccess.set({ job }, lastSuccess);
+  }
+  for (const [job, rows] of Object.entries(await countQuarantinedRows(db)))
+    cronQuarantinedRows.set({ job }, rows);
 }

@@ -7,7 +7,7 @@ export const LOG_EVENTS = {
   "ad_connection.check_failed":
     "The token check could not check this connection; `verdict` or `err` gives the reason",
   "ad_connection.quarantined":
-    "Five schedulers died while they checked this connection; it is not checked any more",
+    "Three schedulers died while they checked this connection; it is not checked any more",
   "ad_connection.suspended":
     "The platform suspended the token; the person who granted it must act at the platform",
   "ad_object.read_failed":
@@ -25,9 +25,6 @@ export const LOG_EVENTS = {
   "channel.needs_reauth":
     "The platform rejects the channel's token (`code`), or the person who granted it removed the app (no `code`); the channel's messages wait for a new token",
   "cron.ran": "One line per tick of a job, with `outcome`",
-  "cron.taken_over": "This scheduler continues a run whose scheduler died",
-  "cron_peer_check.failed": "The search for runs of dead schedulers failed; it is retried",
-  "cron_peer_check.recovered": "The search for runs of dead schedulers succeeds again",
   "delivery.attempted": "One line per attempt to deliver an event to a client's backend",
   "delivery.lease_lost":
     "Another dispatcher reclaimed the delivery before this one wrote its outcome, or its client was deleted",
@@ -59,7 +56,7 @@ export const LOG_EVENTS = {
   "insights_report.check_failed":
     "The status of an account's reports could not be read; they are checked again later. `verdict` or `err` gives the reason",
   "insights_report.quarantined":
-    "Five schedulers died while they checked this report; it is not checked any more",
+    "Three schedulers died while they checked this report; it is not checked any more",
   "lead.fetch_failed": "The details of a lead could not be read; the event carries its ids only",
   "message.abandoned": "A message failed without a further attempt; `code` gives the reason",
   "message.interrupted":

@@ -156,6 +156,12 @@ export function createMetrics(processName: string) {
       labelNames: ["job"],
       registers,
     }),
+    cronQuarantinedRows: new Gauge({
+      name: "herald_cron_quarantined_rows",
+      help: "Rows that the job does not check any more, because three schedulers died while they checked them",
+      labelNames: ["job"],
+      registers,
+    }),
     ready: new Gauge({
       name: "herald_process_ready",
       help: "1 once all workers of the process have started, 0 before",

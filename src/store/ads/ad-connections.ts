@@ -1,9 +1,5 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { IS_NOT_QUARANTINED, IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/deaths.ts";
-import { SET_UNIT_DONE, unitClaims } from "../processes/unit-claims.ts";
-
-/** A connection is a unit of work of the token check. */
-export const connectionClaims = unitClaims("ad_connections");
+import { END_CHECK, HAS_NO_DEATHS, IS_CHECKED, IS_CHECKED_ALONE } from "../processes/row-checks.ts";
 
 export interface NewConnection {
   id: string;
@@ -90,37 +86,48 @@ export interface ConnectionRow {
   warned_days: number | null;
 }
 
-const listUnchecked = (condition: string, order: string) => `
-  select id, client_id, token_sealed, expires_at, warned_days
-  from ad_connections
-  where checked_in is distinct from $1
-  and ${condition}
-  order by ${order}
-  limit $2`;
+const IS_UNCHECKED = "(checked_in is null or checked_in < $1)";
+
+const claimUnchecked = (condition: string, order: string) =>
+  sql(`
+  with due as materialized (
+    select id
+    from ad_connections
+    where ${IS_UNCHECKED}
+    and ${condition}
+    order by ${order}
+    limit 1
+    for update skip locked
+  )
+  update ad_connections c
+  set checked_in = $1, deaths = c.deaths + 1
+  from due
+  where c.id = due.id
+  returning c.id, c.client_id, c.token_sealed, c.expires_at, c.warned_days`);
 
 const LONGEST_UNCHECKED = "checked_in nulls first, id";
-const LIST_UNCHECKED = sql(listUnchecked(IS_NOT_SUSPECT, LONGEST_UNCHECKED));
+const CLAIM_UNCHECKED = claimUnchecked(HAS_NO_DEATHS, LONGEST_UNCHECKED);
 /** Those with few deaths first: a connection with many is more likely to kill the scheduler. */
-const LIST_UNCHECKED_SUSPECTS = sql(
-  listUnchecked(`${IS_SUSPECT} and ${IS_NOT_QUARANTINED}`, `deaths, ${LONGEST_UNCHECKED}`),
-);
+const CLAIM_SUSPECT = claimUnchecked(IS_CHECKED_ALONE, `deaths, ${LONGEST_UNCHECKED}`);
 
 /**
- * Spans all clients: connections that this tick has not checked, the suspects or the others, longest unchecked
- * first, ordered by the tick that checked them last.
+ * Spans all clients: begins the check of the connection that is unchecked for longest, among the suspects or the others;
+ * undefined when this tick has checked all.
  */
-export const listUncheckedConnections = (
+export async function claimUncheckedConnection(
   db: Queryable,
   tick: Date,
-  { areSuspects, limit }: { areSuspects: boolean; limit: number },
-): Promise<ConnectionRow[]> =>
-  db.query<ConnectionRow>(areSuspects ? LIST_UNCHECKED_SUSPECTS : LIST_UNCHECKED, [tick, limit]);
+  areSuspects: boolean,
+): Promise<ConnectionRow | undefined> {
+  const [row] = await db.query<ConnectionRow>(areSuspects ? CLAIM_SUSPECT : CLAIM_UNCHECKED, [tick]);
+  return row;
+}
 
 const COUNT_UNCHECKED = sql(`
   select count(*)::integer as count
   from ad_connections
-  where checked_in is distinct from $1
-  and ${IS_NOT_QUARANTINED}`);
+  where ${IS_UNCHECKED}
+  and ${IS_CHECKED}`);
 
 /** Spans all clients. */
 export async function countUncheckedConnections(db: Queryable, tick: Date): Promise<number> {
@@ -128,14 +135,14 @@ export async function countUncheckedConnections(db: Queryable, tick: Date): Prom
   return row?.count ?? 0;
 }
 
-const MARK_CHECKED = sql(`
+const END_CONNECTION_CHECK = sql(`
   update ad_connections
-  set checked_in = $2, ${SET_UNIT_DONE}
+  set checked_in = case when $2 then checked_in end, ${END_CHECK}
   where id = $1`);
 
-/** Spans all clients: records a completed check, successful or not. */
-export async function markChecked(db: Queryable, id: string, tick: Date): Promise<void> {
-  await db.query(MARK_CHECKED, [id, tick]);
+/** Spans all clients. A connection whose check was stopped (`isChecked` is false) comes first next time. */
+export async function endConnectionCheck(db: Queryable, id: string, isChecked: boolean): Promise<void> {
+  await db.query(END_CONNECTION_CHECK, [id, isChecked]);
 }
 
 /**

@@ -1,9 +1,6 @@
 import { DAY } from "../../runtime/durations.ts";
 import { type Queryable, sql } from "../database/database.ts";
-import { SET_UNIT_DONE, unitClaims } from "../processes/unit-claims.ts";
-
-/** A report is a unit of work of the scheduler, which follows it until it ends. */
-export const reportClaims = unitClaims("insights_reports");
+import { END_CHECK } from "../processes/row-checks.ts";
 
 export interface ReportRow {
   /** The ad platform's id of the report run. */
@@ -43,7 +40,7 @@ const INSERT = sql(`
     created_at = default,
     finished_at = null,
     next_check_at = default,
-    ${SET_UNIT_DONE}`);
+    ${END_CHECK}`);
 
 export async function insertReport(
   db: Queryable,
@@ -117,7 +114,7 @@ export const NEXT_CHECK =
 
 const RECORD = sql(`
   update insights_reports
-  set run = $2, read_at = now(), next_check_at = ${NEXT_CHECK}, ${SET_UNIT_DONE}
+  set run = $2, read_at = now(), next_check_at = ${NEXT_CHECK}
   where id = $1
   and finished_at is null`);
 
@@ -134,7 +131,7 @@ const FINISH = sql(`
     for update
   )
   update insights_reports r
-  set run = $2, read_at = now(), finished_at = coalesce(f.finished_at, now()), ${SET_UNIT_DONE}
+  set run = $2, read_at = now(), finished_at = coalesce(f.finished_at, now()), ${END_CHECK}
   from former f
   where r.id = f.id
   returning f.finished_at is null as "isFirst"`);

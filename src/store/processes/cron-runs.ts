@@ -1,56 +1,24 @@
-import { type Database, type Queryable, sql } from "../database/database.ts";
+import { WORKER_DEAD_AFTER_MS } from "../../runtime/deadlines.ts";
+import { type Queryable, sql } from "../database/database.ts";
 import { isLeaseOfDeadWorker } from "./workers.ts";
 
 /**
- * SQL: true when the run's worker is dead. The scheduler's own unfinished run counts as abandoned too: it is
- * not running it, because the response to its claim was lost.
- */
-const isRunAbandoned = (
-  row: string,
-  { ownWorker, deadAfter }: { ownWorker: string; deadAfter: string },
-): string =>
-  isLeaseOfDeadWorker({
-    worker: `nullif(${row}.worker, ${ownWorker})`,
-    claimedAt: `${row}.started_at`,
-    deadAfter,
-  });
-
-/** Without the timeout, a scheduler that freezes in the transaction would block the job for hours. */
-const LOCK = sql(`
-  select
-    set_config('idle_in_transaction_session_timeout', '5s', true),
-    pg_advisory_xact_lock(hashtext('herald:cron ' || $1::text))`);
-
-/**
- * A unique index allows one unfinished run per job, so an abandoned one is closed before the insert. A
- * scheduler whose current run was taken over claims nothing: no row shows that it is busy.
+ * The unfinished run of a dead scheduler is closed before the insert: a unique index allows one unfinished run per job. A
+ * run of the claiming scheduler is closed too: it executes none, so the answer to that claim was lost.
  */
 const CLAIM = sql(`
-  with scheduler as materialized (
-    select $5::timestamptz is null or exists (
-      select
-      from cron_runs own
-      where own.job = $1
-      and own.scheduled_at = $5
-      and own.worker = $3
-      and own.error is distinct from 'abandoned'
-    ) as is_free
-  ),
-  met as materialized (
+  with unfinished as materialized (
     select scheduled_at, worker
     from cron_runs
     where job = $1
     and finished_at is null
   ),
-  abandoned as (
+  closed as (
     update cron_runs r
     set finished_at = now(), outcome = 'failed', error = 'abandoned'
-    from scheduler
-    where scheduler.is_free
-    and r.job = $1
+    where r.job = $1
     and r.finished_at is null
-    and r.scheduled_at is distinct from $5
-    and ${isRunAbandoned("r", { ownWorker: "$3", deadAfter: "$4" })}
+    and (r.worker = $3 or ${isLeaseOfDeadWorker({ worker: "r.worker", claimedAt: "r.started_at", deadAfter: "$4" })})
     and not exists (
       select
       from cron_runs same
@@ -61,133 +29,61 @@ const CLAIM = sql(`
   ),
   claimed as (
     insert into cron_runs (job, scheduled_at, worker, finished_at, outcome)
-    select $1, $2, $3, case when found.overlaps then now() end, case when found.overlaps then 'overlapped' end
-    from scheduler
-    join (
-      select exists (select from met) and not exists (select from abandoned) as overlaps
-    ) found on scheduler.is_free
+    select $1, $2, $3, case when is_overlapped then now() end, case when is_overlapped then 'overlapped' end
+    from (
+      select exists (select from unfinished) and not exists (select from closed) as is_overlapped
+    ) found
     on conflict do nothing
-    returning coalesce(outcome, 'claimed') as outcome
+    returning outcome
   )
-  select coalesce(c.outcome, 'busy') as outcome, m.scheduled_at as "scheduledAt", m.worker
-  from scheduler
-  left join claimed c on true
-  left join met m on scheduler.is_free
-  where not scheduler.is_free
-  or c.outcome is not null`);
+  select c.outcome is not null as "isOverlapped", u.scheduled_at as "scheduledAt", u.worker
+  from claimed c
+  left join unfinished u on true`);
 
 export interface Tick {
   job: string;
   scheduledAt: Date;
-}
-
-/** The scheduler that claims. */
-export interface Claimant {
-  worker: string;
-  /** Milliseconds without a heartbeat after which another scheduler is dead; null while it cannot judge. */
-  deadAfter: number | null;
-}
-
-/** An unfinished run and its worker. */
-export interface UnfinishedRun {
-  scheduledAt: Date;
+  /** The id of the scheduler that claims or runs it. */
   worker: string;
 }
 
 export interface Claim {
-  /** `busy`: the scheduler still runs a job that another has taken over. */
-  outcome: "claimed" | "overlapped" | "busy";
-  /** The unfinished run that was found: still running (`overlapped`), or closed as abandoned. */
-  unfinishedRun?: UnfinishedRun;
+  /** True when a run of a living scheduler is unfinished: the tick must not run. */
+  isOverlapped: boolean;
+  /** The unfinished run that was found: still running (`isOverlapped`), or closed as abandoned. */
+  unfinished?: Tick;
 }
 
 /**
- * Claims the tick for one scheduler, which runs it or reports the overlap; undefined for all others. LOCK is
- * a statement of its own, so that CLAIM sees everything committed before the lock was granted.
+ * Claims the tick for one scheduler, which runs it or reports the overlap; undefined for all others. The caller must not be
+ * running the job. Of two ticks of a job that are claimed at the same moment one is claimed.
  */
-export function claimTick(
-  db: Database,
-  { job, scheduledAt }: Tick,
-  {
-    worker,
-    deadAfter,
-    inFlight,
-  }: Claimant & { /** The run of this job that the scheduler is executing. */ inFlight?: Date | undefined },
-): Promise<Claim | undefined> {
-  return db.transaction(async (tx) => {
-    await tx.query(LOCK, [job]);
-    const values = [job, scheduledAt, worker, deadAfter, inFlight ?? null];
-    const [row] = await tx.query<Pick<Claim, "outcome"> & (UnfinishedRun | { worker: null })>(CLAIM, values);
-    if (!row) return undefined;
-    const { outcome, ...unfinishedRun } = row;
-    return unfinishedRun.worker === null ? { outcome } : { outcome, unfinishedRun };
-  });
-}
-
-/** An abandoned run is only closed, not repeated, when a newer run of the job exists. */
-const TAKE_OVER = sql(`
-  with lost as materialized (
-    select
-      r.job,
-      r.scheduled_at,
-      r.worker,
-      exists (
-        select
-        from cron_runs newer
-        where newer.job = r.job
-        and newer.scheduled_at > r.scheduled_at
-        and newer.outcome <> 'overlapped'
-      ) as is_old
-    from cron_runs r
-    where r.finished_at is null
-    and r.job = any($1)
-    and ${isRunAbandoned("r", { ownWorker: "$2", deadAfter: "$3" })}
-    for update of r skip locked
-  )
-  update cron_runs r
-  set
-    worker = case when l.is_old then r.worker else $2 end,
-    started_at = case when l.is_old then r.started_at else now() end,
-    finished_at = case when l.is_old then now() end,
-    outcome = case when l.is_old then 'failed' end,
-    error = case when l.is_old then 'abandoned' end
-  from lost l
-  where r.job = l.job
-  and r.scheduled_at = l.scheduled_at
-  returning r.job, r.scheduled_at as "scheduledAt", l.worker, l.is_old as "isOld"`);
-
-export interface TakenOverRun extends Tick {
-  /** The previous owner. */
-  worker: string;
-  /** True when the run was only closed. */
-  isOld: boolean;
-}
-
-/** Takes over abandoned runs of these jobs; the claimant must not be running any of them. */
-export const takeOverRuns = (
+export async function claimTick(
   db: Queryable,
-  jobs: readonly string[],
-  { worker, deadAfter }: Claimant,
-): Promise<TakenOverRun[]> => db.query<TakenOverRun>(TAKE_OVER, [jobs, worker, deadAfter]);
+  { job, scheduledAt, worker }: Tick,
+): Promise<Claim | undefined> {
+  type Row = { isOverlapped: boolean; scheduledAt: Date | null; worker: string | null };
+  const [row] = await db.query<Row>(CLAIM, [job, scheduledAt, worker, WORKER_DEAD_AFTER_MS]);
+  if (!row) return undefined;
+  const { isOverlapped, ...found } = row;
+  return found.worker === null ? { isOverlapped } : { isOverlapped, unfinished: { job, ...found } as Tick };
+}
 
 const FINISH = sql(`
   update cron_runs
   set finished_at = now(), outcome = $4, error = $5
   where job = $1
   and scheduled_at = $2
-  and worker = $3
-  and finished_at is null
-  returning job`);
+  and worker = $3`);
 
-/** False when the run was taken over or closed by another scheduler. */
+/** Also corrects a run that another scheduler closed as abandoned, because this one could not record its heartbeat. */
 export async function finishRun(
   db: Queryable,
-  { job, scheduledAt, worker }: Tick & { worker: string },
+  { job, scheduledAt, worker }: Tick,
   error?: string,
-): Promise<boolean> {
+): Promise<void> {
   const outcome = error === undefined ? "ok" : "failed";
-  const rows = await db.query(FINISH, [job, scheduledAt, worker, outcome, error ?? null]);
-  return rows.length === 1;
+  await db.query(FINISH, [job, scheduledAt, worker, outcome, error ?? null]);
 }
 
 const DELETE_OLD = sql(`

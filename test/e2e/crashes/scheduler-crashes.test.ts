@@ -1,98 +1,100 @@
-import t, { type Test } from "tap";
+import t from "tap";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
-import { claimTick } from "../../../src/store/processes/cron-runs.ts";
 import { startScriptedAdPlatform } from "../../fixtures/platforms/scripted-ad-platform.ts";
-import { startProcess } from "../../fixtures/processes/processes.ts";
-import { CRON_EVERY_SECOND, CRON_NEVER, openDatabase } from "../../fixtures/processes/schedulers.ts";
+import { type RunningProcess, startProcess } from "../../fixtures/processes/processes.ts";
+import { backdateSchedulers, CRON_EVERY_SECOND } from "../../fixtures/processes/schedulers.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
-import { connectRawClient } from "../../fixtures/servers/servers.ts";
-import { watchStatements } from "../../fixtures/servers/statements.ts";
 import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** Kills a scheduler during maintenance and the check of a connection; the other one counts a death of the connection. */
-async function killDuringRuns(t: Test): Promise<void> {
+const KILLING = "EAAkilling";
+const OTHERS = ["EAA1", "EAA2", "EAA3", "EAA4", "EAA5"];
+const MAX_CONCURRENT_CHECKS = 4;
+
+t.test("a connection that kills schedulers is skipped after three, and all others are checked", async (t) => {
   const adPlatform = await startScriptedAdPlatform(t);
-  const settings = await testSettings(t, { AD_PLATFORM_URL: adPlatform.base, CRON_MAINTENANCE: CRON_NEVER });
+  const settings = await testSettings(t, {
+    AD_PLATFORM_URL: adPlatform.base,
+    CRON_TOKENS: CRON_EVERY_SECOND,
+  });
   const config = readConfig(settings);
   const db = createDatabase(config, () => {});
   t.teardown(() => db.close());
-  await grantAdAccount({ db, config }, await makeTenant({ db, config }));
-  const readConnection = async () =>
-    (await db.query("select worker_id, deaths, checked_in from ad_connections"))[0];
-  const unanswered: (() => void)[] = [];
-  adPlatform.setAnswer("debug_token", async () => {
-    await new Promise<void>((resolve) => unanswered.push(resolve));
+  const tenant = await makeTenant({ db, config });
+  const connections = new Map<string, string>();
+  for (const token of [KILLING, ...OTHERS]) {
+    const { id } = await grantAdAccount({ db, config }, tenant, { token, status: "available" });
+    const [row] = await db.query<{ connection_id: string }>(
+      "select connection_id from ad_accounts where id = $1",
+      [id],
+    );
+    connections.set(token, row?.connection_id as string);
+  }
+  // The killing connection comes first, with three others in flight.
+  await db.query("update ad_connections set checked_in = '2026-01-01' where id <> $1", [
+    connections.get(KILLING),
+  ]);
+  const readDeaths = async () => {
+    const rows = await db.query<{ id: string; deaths: number }>("select id, deaths from ad_connections");
+    const deathsOf = (token: string) => rows.find(({ id }) => id === connections.get(token))?.deaths;
+    return { killing: deathsOf(KILLING), others: OTHERS.map(deathsOf).sort() };
+  };
+  let scheduler: RunningProcess;
+  let inspected: string[] = [];
+  let rounds = 0;
+  adPlatform.setAnswer("debug_token", async ({ token }: { token: string }) => {
+    inspected.push(token);
+    if (rounds === 1) await until("four are in flight", () => inspected.length === MAX_CONCURRENT_CHECKS);
+    if (token === KILLING) scheduler.child.kill("SIGKILL");
+    if (token === KILLING || rounds === 1) await new Promise(() => {});
     return { data: { is_valid: true, user_id: "42", expires_at: 0 } };
   });
-  const client = await connectRawClient(t, config.DATABASE_URL);
-  const readRun = async () => {
-    const { rows } = await client.query(
-      "select worker, scheduled_at, outcome from cron_runs where job = 'maintenance' and (outcome is null or outcome = 'ok')",
-    );
-    return rows;
-  };
+  /** Returns the tokens that were inspected before the scheduler died, and its worker id. */
+  async function runUntilKilled() {
+    [inspected, rounds] = [[], rounds + 1];
+    scheduler = startProcess(t, "scheduler", settings);
+    t.equal(await scheduler.ended(), "SIGKILL");
+    await backdateSchedulers(db);
+    const { worker } = await scheduler.waitForLine("heartbeat.started");
+    return { inspected, worker, lines: scheduler.lines() };
+  }
 
-  const other = startProcess(t, "scheduler", settings);
-  const { worker } = await other.waitForLine("heartbeat.started");
-  await other.waitForLine("process.ready");
-  await client.query("begin");
-  await client.query("lock table idempotency_keys in access exclusive mode");
-  const everySecond = { CRON_MAINTENANCE: CRON_EVERY_SECOND, CRON_TOKENS: CRON_EVERY_SECOND };
-  const first = startProcess(t, "scheduler", { ...settings, ...everySecond });
-  const { worker: killed } = await first.waitForLine("heartbeat.started");
-  await first.waitForLine("cron.ran", { job: "maintenance", level: "warn", outcome: "overlapped" });
-  await until("the connection is being checked", () => unanswered.length === 1);
-  t.match(await readConnection(), { worker_id: killed, deaths: 0 });
-  const [startedRun, ...otherRuns] = await readRun();
-  t.same(otherRuns, [], "one run");
-  t.equal(await first.stop("SIGKILL"), "SIGKILL");
-  await client.query("rollback");
-  const [unfinishedRun] = await readRun();
-  t.match(unfinishedRun, { ...startedRun, outcome: null }, "the run is unfinished");
-
-  const tick = { job: "maintenance", outcome: "ok", scheduled_at: startedRun.scheduled_at.toISOString() };
-  t.match(await other.waitForLine("cron.ran", { job: "maintenance" }), {
-    ...tick,
-    taken_from: startedRun.worker,
-  });
-  const [finishedRun] = await readRun();
-  t.match(finishedRun, { scheduled_at: startedRun.scheduled_at, outcome: "ok" });
-  t.not(finishedRun.worker, startedRun.worker);
-  await until("the other scheduler checks the connection", () => unanswered.length === 2);
-  t.match(await readConnection(), { worker_id: worker, deaths: 1 });
-  for (const answer of unanswered) answer();
-  t.match(await other.waitForLine("cron.ran", { job: "tokens" }), {
-    outcome: "ok",
-    checked: 1,
-    quarantined: 0,
-  });
-  t.match(await readConnection(), { worker_id: null, deaths: 0, checked_in: Date });
-  t.equal(await other.stop(), 0);
-}
-
-/** Freezes a scheduler between the statements of a claim, while it holds the job's lock. */
-async function freezeDuringClaim(t: Test): Promise<void> {
-  const db = await openDatabase(t);
-  let unfreeze = () => {};
-  const frozen = new Promise<void>((resolve) => {
-    unfreeze = resolve;
-  });
-  const { statements, database } = watchStatements((text) =>
-    text.includes("insert into cron_runs") ? frozen : Promise.resolve(),
+  const first = await runUntilKilled();
+  t.ok(first.inspected.includes(KILLING));
+  t.same(await readDeaths(), { killing: 1, others: [0, 0, 1, 1, 1] });
+  const second = await runUntilKilled();
+  t.match(
+    second.lines.filter(({ event }) => event === "cron.ran"),
+    [{ job: "tokens", level: "error", outcome: "failed", error: "abandoned", worker: first.worker }],
+    "the next tick of the job closes the run and runs",
   );
-  const claimant = { worker: "wrk_1", deadAfter: 10_000 };
-  const tick = { job: "j", scheduledAt: new Date() };
-  const frozenClaim = claimTick(database(db), tick, claimant).catch((error: Error) => error);
-  await until("the frozen scheduler holds the lock", () => statements.length === 2);
-  t.same(await claimTick(db, tick, { ...claimant, worker: "wrk_2" }), { outcome: "claimed" });
-  unfreeze();
-  t.match(await frozenClaim, { name: "DatabaseUnavailable" }, "the frozen scheduler claims nothing");
-  t.match(await db.query("select worker from cron_runs"), [{ worker: "wrk_2" }]);
-}
+  t.ok(second.inspected.length >= 3 && second.inspected.at(-1) === KILLING, "others are checked before it");
+  t.equal((await readDeaths()).killing, 2);
+  const third = await runUntilKilled();
+  t.equal(third.inspected.at(-1), KILLING);
+  t.same(await readDeaths(), { killing: 3, others: [0, 0, 0, 0, 0] });
 
-t.test("another scheduler takes over the work of a killed or frozen one", (t) =>
-  Promise.all([killDuringRuns(t), freezeDuringClaim(t)]),
-);
+  inspected = [];
+  scheduler = startProcess(t, "scheduler", settings);
+  t.match(await scheduler.waitForLine("ad_connection.quarantined"), {
+    level: "error",
+    client: tenant.id,
+    connection: connections.get(KILLING),
+    deaths: 3,
+  });
+  t.match(await scheduler.waitForLine("cron.ran", { job: "tokens", outcome: "ok" }), {
+    checked: OTHERS.length,
+    failed: 0,
+    quarantined: 1,
+  });
+  await until("a second run has ended", () => {
+    const runs = scheduler.lines().filter(({ event, outcome }) => event === "cron.ran" && outcome === "ok");
+    return runs.filter(({ job }) => job === "tokens").length >= 2;
+  });
+  t.equal(scheduler.lines().filter(({ event }) => event === "ad_connection.quarantined").length, 1);
+  t.notOk(inspected.includes(KILLING));
+  t.equal(await scheduler.stop(), 0);
+  t.same(await readDeaths(), { killing: 3, others: [0, 0, 0, 0, 0] });
+});

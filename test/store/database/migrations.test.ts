@@ -42,6 +42,7 @@ const MIGRATION_HASHES: Record<string, string> = {
   "029_ad_videos_created_at.sql": "5d48241038ab78af350d94eccd32d70c592d369b09a766aee03b7e6cb918fce8",
   "030_webhook_token_header.sql": "69059d27c798eb857458e6b716a70c238cd69baabe964ccc046b63084b3a5883",
   "031_deleted_clients.sql": "54c9d8706b471b02300b2ce88358268404d386a6506cf79a5cf4b9860f8fc139",
+  "032_cron_checks.sql": "e6dc53fe24cf2cc1ced22a0927313e7586c21c49f4c785473f3af813d04f90cc",
 };
 
 t.test("concurrent runs apply each file once, and a later run applies none", async (t) => {

@@ -1,27 +1,24 @@
 import t from "tap";
-import { HOUR } from "../../../src/runtime/durations.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
-import { claimTick, finishRun, takeOverRuns } from "../../../src/store/processes/cron-runs.ts";
+import { claimTick } from "../../../src/store/processes/cron-runs.ts";
 import { createClient } from "../../../src/store/tenants/clients.ts";
 import { insertUser } from "../../../src/store/tenants/users.ts";
-import { setCronGauges } from "../../../workers/scheduler/gauges.ts";
-import { JobError } from "../../../workers/scheduler/job.ts";
+import { JobError, setCronGauges } from "../../../workers/scheduler/cron.ts";
 import { maintain } from "../../../workers/scheduler/maintenance.ts";
 import {
   CRON_EVERY_SECOND,
   CRON_NEVER,
   createBlockingJob,
+  IN_AN_HOUR,
   openDatabase,
+  putWorker,
   startSchedulers,
 } from "../../fixtures/processes/schedulers.ts";
 import { testConfig } from "../../fixtures/processes/settings.ts";
 import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
 import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
-
-/** The simulated schedulers have no heartbeats: a run that lasts longer would count as that of a dead one. */
-const NEVER_DEAD = { deadAfter: HOUR };
 
 t.test("cron jobs", async (t) => {
   t.jobs = 8; // mostly waiting
@@ -39,27 +36,24 @@ t.test("cron jobs", async (t) => {
     t.ok(rows.length >= 3);
   });
 
-  t.test("a tick during an earlier run does not run, and is logged once", (t) => {
+  t.test("a tick during an earlier run does not run, and each scheduler logs it at most once", (t) => {
     const runWith = async (count: number) => {
       const db = await openDatabase(t);
+      for (const worker of ["wrk_1", "wrk_2"]) await putWorker(db, worker, IN_AN_HOUR);
       const { job, begun, letGo } = createBlockingJob("held", CRON_EVERY_SECOND);
-      const { ran, metrics } = await startSchedulers(t, { db, jobs: [job], count, times: NEVER_DEAD });
-      await until("two ticks overlap", () => ran("overlapped").length >= 2);
+      const { ran, metrics } = await startSchedulers(t, { db, jobs: [job], count });
+      await until("two ticks overlap", () => ran("overlapped").length >= 2 * count);
       t.equal(begun.length, 1, "one run");
       const [row] = await db.query<{ worker: string }>("select worker from cron_runs where outcome is null");
       const unfinished = {
         unfinished_scheduled_at: begun[0]?.toISOString(),
         unfinished_worker: row?.worker,
       };
-      t.match(ran("overlapped")[0], { level: "warn", job: "held", ...unfinished });
+      for (const line of ran("overlapped")) t.match(line, { level: "warn", job: "held", ...unfinished });
       const ticks = ran("overlapped").map((line) => line.scheduled_at);
-      t.equal(new Set(ticks).size, ticks.length, "each logged by one scheduler");
+      t.ok(ticks.every((tick) => ticks.filter((other) => other === tick).length <= count));
       const counted = /herald_cron_runs_total\{job="held",outcome="overlapped",process="scheduler"\} (\d+)/;
       t.ok(Number(counted.exec(await metrics.text())?.[1]) >= 2);
-      const rows = await db.query<object>(
-        "select scheduled_at from cron_runs where outcome = 'overlapped' and finished_at is not null",
-      );
-      t.ok(rows.length >= 2, "recorded in the database");
       letGo();
       await until("the next tick ran", () => ran("ok").length >= 2);
       t.equal(ran("ok")[0]?.scheduled_at, begun[0]?.toISOString());
@@ -67,7 +61,7 @@ t.test("cron jobs", async (t) => {
     return Promise.all([runWith(1), runWith(2)]);
   });
 
-  t.test("one of several ticks claimed at the same moment runs, and the others overlap", async (t) => {
+  t.test("one of several ticks claimed at the same moment runs", async (t) => {
     const config = await testConfig(t);
     const db = createDatabase(config, () => {});
     t.teardown(() => db.close());
@@ -75,21 +69,14 @@ t.test("cron jobs", async (t) => {
     await client.query("begin");
     await client.query("insert into cron_runs (job, scheduled_at, worker) values ('j', now(), 'wrk_9')");
     const claims = Array.from({ length: 8 }, (_, index) => {
-      const tick = { job: "j", scheduledAt: new Date(Date.UTC(2026, 0, 1, 0, 0, index)) };
-      return claimTick(db, tick, { worker: `wrk_${index}`, deadAfter: 10_000 });
+      const scheduledAt = new Date(Date.UTC(2026, 0, 1, 0, 0, index % 4));
+      return claimTick(db, { job: "j", scheduledAt, worker: `wrk_${index}` });
     });
     await untilBlocked(client, claims.length);
     await client.query("rollback");
-    const outcomes = (await Promise.all(claims)).map((claim) => [
-      claim?.outcome,
-      claim?.unfinishedRun !== undefined,
-    ]);
-    const overlapped = claims.slice(1).map(() => ["overlapped", true]);
-    t.same(
-      outcomes.sort(),
-      [["claimed", false], ...overlapped],
-      "each of the others names the unfinished run",
-    );
+    const claimed = (await Promise.all(claims)).filter((claim) => claim !== undefined);
+    t.same(claimed, [{ isOverlapped: false }]);
+    t.equal((await db.query("select job from cron_runs")).length, 1);
   });
 
   t.test("a failed job is logged, counted and recorded, and runs again at its next tick", async (t) => {
@@ -158,39 +145,8 @@ t.test("cron jobs", async (t) => {
     await until("the run ended", () => ran("ok").length >= 1);
     const success = Number(await read("herald_cron_last_success_timestamp_seconds", "held"));
     t.ok(success >= startedAt / 1_000 && success <= Date.now() / 1_000);
+    t.equal(await read("herald_cron_quarantined_rows", "tokens"), "0");
   });
-
-  t.test(
-    "a scheduler that lost its run to another does not record its outcome or claim another tick of the job",
-    async (t) => {
-      const db = await openDatabase(t);
-      const { job, begun, letGo } = createBlockingJob("held", CRON_EVERY_SECOND);
-      const times = { ...NEVER_DEAD, checkPeersInterval: HOUR };
-      const { ran } = await startSchedulers(t, { db, jobs: [job], times });
-      await until("the job runs", () => begun.length === 1);
-      const [taken] = await takeOverRuns(db, ["held"], { worker: "wrk_9", deadAfter: 0 });
-      t.match(taken, { scheduledAt: begun[0], worker: "wrk_1", isOld: false });
-      await db.query("update cron_runs set finished_at = now(), outcome = 'ok' where worker = 'wrk_9'");
-      const tick = { job: "held", scheduledAt: new Date(Date.UTC(2026, 0)) };
-      const busy = { worker: "wrk_1", deadAfter: null, inFlight: begun[0] as Date };
-      t.same(
-        await claimTick(db, tick, busy),
-        { outcome: "busy" },
-        "a busy scheduler leaves the tick to others",
-      );
-      await until("the tick is logged as busy", () => ran("busy").length >= 1);
-      t.match(await claimTick(db, tick, { worker: "wrk_2", deadAfter: null }), { outcome: "claimed" });
-      await finishRun(db, { ...tick, worker: "wrk_2" });
-      t.equal(begun.length, 1);
-      await db.query("update cron_runs set finished_at = null, outcome = null where worker = 'wrk_9'");
-      letGo();
-      await until("the run ended", () => ran("lost").length >= 1);
-      t.match(ran("lost")[0], { level: "warn", scheduled_at: begun[0]?.toISOString(), ms: Number });
-      t.equal(ran("ok").length, 0);
-      const mine = await db.query("select worker, outcome from cron_runs where outcome is null");
-      t.same(mine, [{ worker: "wrk_9", outcome: null }]);
-    },
-  );
 
   t.test("maintenance deletes sessions that ended or expired more than 30 days ago", async (t) => {
     const config = await testConfig(t);

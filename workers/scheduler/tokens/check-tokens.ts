@@ -1,22 +1,24 @@
 import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
 import {
   type ConnectionRow,
-  connectionClaims,
+  claimUncheckedConnection,
   countUncheckedConnections,
-  listUncheckedConnections,
-  markChecked,
+  endConnectionCheck,
 } from "../../../src/store/ads/ad-connections.ts";
-import { JobError, type JobTick } from "../job.ts";
+import { databaseTime } from "../../../src/store/database/clock.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import { countQuarantinedRows, quarantineRows } from "../../../src/store/processes/row-checks.ts";
+import { checkRows, orAbort } from "../check-rows.ts";
+import { JobError, type JobTick } from "../cron.ts";
 import { isPlatformSilent } from "../platform-silence.ts";
-import { processUnits } from "../units.ts";
-import { AppError } from "./app-errors.ts";
-import { checkConnection } from "./check-connection.ts";
-import { type CheckParts, type Findings, NO_FINDINGS } from "./findings.ts";
+import {
+  AppError,
+  type CheckParts,
+  checkConnection,
+  type Findings,
+  NO_FINDINGS,
+} from "./check-connection.ts";
 
-const MAX_BATCH_ROWS = 100;
-/** Spreads the calls: checks started per second, and checks that run concurrently. */
-const MAX_CHECKS_PER_SECOND = 20;
-const MAX_CONCURRENT_CHECKS = 4;
 /**
  * The platform counts as unavailable when failures in a row reach this weight. A failed inspection of a token weighs more
  * than a failed account list: one client can cause many of those, and the others must still be checked.
@@ -26,67 +28,82 @@ const SILENCE_WEIGHTS = { "no answer": 10, pause: MAX_SILENCE_WEIGHT } as const;
 
 /**
  * Checks every connection once per tick, the longest unchecked first. When a shutdown or the platform stops a run, the
- * next run of the same tick, or the next tick, continues with the unchecked ones.
+ * next tick continues with the unchecked ones.
  */
 export async function checkTokens(
-  parts: CheckParts,
-  { scheduledAt, signal, claimant }: JobTick,
+  parts: CheckParts & { maxChecksPerSecond?: number },
+  { scheduledAt, signal }: JobTick,
 ): Promise<Record<string, number>> {
+  const { db, log, tracker } = parts;
+  const tick = await earlierOf(scheduledAt, db);
   const totals = { checked: 0, failed: 0, ...NO_FINDINGS };
   let silenceWeight = 0;
   let lastError: Error | undefined;
   const shouldStop = () => signal.aborted || silenceWeight >= MAX_SILENCE_WEIGHT;
 
   async function checkAndCount(connection: ConnectionRow): Promise<void> {
-    const unit = parts.tracker.begin(`connection ${connection.id}`);
-    const findings = await checkConnection(parts, connection, unit).finally(() => unit.end());
+    const unit = tracker.begin(`connection ${connection.id}`);
+    const findings = await orAbort(signal, () => checkConnection(parts, connection, unit)).finally(() =>
+      unit.end(),
+    );
     for (const name of Object.keys(findings) as (keyof Findings)[]) totals[name] += findings[name];
     totals.checked += 1;
     if (!shouldStop()) silenceWeight = 0;
   }
 
-  /** False when the connection stays unchecked and comes first next time. */
-  async function checkOnce(connection: ConnectionRow): Promise<boolean> {
-    try {
-      await checkAndCount(connection);
-    } catch (error) {
-      if (shouldStop()) return false; // stopped by another check
-      lastError = error as Error;
-      silenceWeight = silenceWeightOf(error) === 0 ? 0 : silenceWeight + silenceWeightOf(error);
-      if (error instanceof AppError && error.kind === "pause") return false;
-      totals.failed += 1;
-      logCheckFailed(parts, connection, error);
-    }
-    await markChecked(parts.db, connection.id, scheduledAt);
+  /** False when the check was stopped: by a shutdown, by a pause of the app, or because another check met one. */
+  function countFailure(connection: ConnectionRow, error: unknown): boolean {
+    if (shouldStop()) return false;
+    lastError = error as Error;
+    silenceWeight = silenceWeightOf(error) === 0 ? 0 : silenceWeight + silenceWeightOf(error);
+    if (error instanceof AppError && error.kind === "pause") return false;
+    totals.failed += 1;
+    logCheckFailed(parts, connection, error);
     return true;
   }
 
-  const quarantined = await processUnits({
-    db: parts.db,
-    claims: connectionClaims,
-    claimant,
-    maxConcurrent: MAX_CONCURRENT_CHECKS,
-    maxPerSecond: parts.maxChecksPerSecond ?? MAX_CHECKS_PER_SECOND,
-    list: (areSuspects) =>
-      listUncheckedConnections(parts.db, scheduledAt, {
-        limit: parts.maxBatchRows ?? MAX_BATCH_ROWS,
-        areSuspects,
-      }),
-    process: async (batch) => (await Promise.all(batch.map(checkOnce))).every(Boolean),
+  async function check(connection: ConnectionRow): Promise<void> {
+    const isChecked = await checkAndCount(connection).then(
+      () => true,
+      (error) => countFailure(connection, error),
+    );
+    await endConnectionCheck(db, connection.id, isChecked);
+  }
+
+  for (const { client, id: connection, deaths } of await quarantineRows(db, "ad_connections"))
+    log.error("ad_connection.quarantined", { client, connection, deaths });
+  await checkRows({
+    claim: (areSuspects) => claimConnections(db, tick, areSuspects),
+    check,
     shouldStop,
-    onQuarantined: ({ clientId: client, id: connection, deaths }) =>
-      parts.log.error("ad_connection.quarantined", { client, connection, deaths }),
+    maxPerSecond: parts.maxChecksPerSecond,
   });
   signal.throwIfAborted();
-  const counts = {
-    ...totals,
-    quarantined,
-    left: shouldStop() ? await countUncheckedConnections(parts.db, scheduledAt) : 0,
-  };
+  const { tokens: quarantined } = await countQuarantinedRows(db);
+  const left = shouldStop() ? await countUncheckedConnections(db, tick) : 0;
+  const counts = { ...totals, quarantined, left };
   // A run that checked nothing, or stopped early, must not be recorded as ok.
   if (lastError && (shouldStop() || totals.checked === 0))
     throw new JobError(lastError.message, counts, { cause: lastError });
   return counts;
+}
+
+/** The database's time when the tick is later: a scheduler whose clock is ahead must not make later ticks skip rows. */
+async function earlierOf(scheduledAt: Date, db: Database): Promise<Date> {
+  const now = await databaseTime(db);
+  return scheduledAt < now ? scheduledAt : now;
+}
+
+async function* claimConnections(
+  db: Database,
+  tick: Date,
+  areSuspects: boolean,
+): AsyncGenerator<ConnectionRow> {
+  for (;;) {
+    const connection = await claimUncheckedConnection(db, tick, areSuspects);
+    if (!connection) return;
+    yield connection;
+  }
 }
 
 function silenceWeightOf(error: unknown): number {

@@ -1,7 +1,9 @@
 import t, { type Test } from "tap";
+import { createMetrics } from "../../../../src/runtime/metrics/metrics.ts";
+import { setCronGauges } from "../../../../workers/scheduler/cron.ts";
 import { startApi } from "../../../fixtures/http/api.ts";
 import { adAccountRow, startScriptedAdPlatform } from "../../../fixtures/platforms/scripted-ad-platform.ts";
-import { createTokenCheck, MAX_BATCH_ROWS } from "../../../fixtures/platforms/token-check.ts";
+import { createTokenCheck } from "../../../fixtures/platforms/token-check.ts";
 import { readClientEvents, sendWebhook } from "../../../fixtures/platforms/webhooks.ts";
 import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
@@ -185,7 +187,7 @@ t.test("a tick from a clock that is ahead does not block later ticks", async (t)
   t.match(await check(), { checked: 1 });
 });
 
-t.test("an aborted run stops, and the same tick continues with the unchecked connections", async (t) => {
+t.test("an aborted run stops without deaths, and its connections come first next time", async (t) => {
   const { adPlatform, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
   for (let count = 0; count < 8; count += 1)
@@ -203,9 +205,11 @@ t.test("an aborted run stops, and the same tick continues with the unchecked con
   const running = check(stop.signal, scheduledAt);
   await until("four checks are running", () => adPlatform.callCount() === 4);
   stop.abort(new Error("the process ends"));
-  letAnswer();
   await t.rejects(running, { message: "the process ends" });
-  t.match(await check(undefined, scheduledAt), { checked: 4, left: 0 });
+  const stopped = await api.db.query("select deaths, checked_in from ad_connections");
+  t.same(stopped, Array(8).fill({ deaths: 0, checked_in: null }));
+  letAnswer();
+  t.match(await check(undefined, scheduledAt), { checked: 8, left: 0 });
 });
 
 t.test(
@@ -243,10 +247,10 @@ t.test("a run that checked nothing fails", async (t) => {
   await t.rejects(check(), { ...nothing, counts: { failed: 3 } });
 });
 
-t.test("two concurrent ticks check every connection of all batches, none more than once each", async (t) => {
+t.test("two concurrent ticks check every connection, none more than once each", async (t) => {
   const { adPlatform, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
-  const count = 2 * MAX_BATCH_ROWS + 4;
+  const count = 24;
   for (let number = 0; number < count; number += 1)
     await grantAdAccount(api, tenant, { token: `EAA${number}`, status: "available" });
   const checked = (await Promise.all([check(), check()])).map((counts) => counts.checked ?? 0);
@@ -298,37 +302,46 @@ t.test("a token that is dead at the subscription is revoked", async (t) => {
   t.same([await statusOf(id), await statusOf(other.id)], ["revoked", "revoked"]);
 });
 
-t.test("a connection that killed five schedulers is not checked any more", async (t) => {
-  const { adPlatform, check, lines, grant } = await startUnreliableAds(t);
-  const [killing, harmless] = [await grant("11", "EAAkilling"), await grant("12", "EAAother")];
-  const inspected: string[] = [];
-  adPlatform.setAnswer("debug_token", ({ token }: { token: string }) => {
-    inspected.push(token);
-    return { data: { is_valid: true, user_id: "42", expires_at: 0 } };
-  });
-  const leaveClaimed = ({ id }: { id: string }, deaths: number) =>
-    api.db.query(
-      `update ad_connections set worker_id = 'wrk_dead', deaths = $2
-      where id = (select connection_id from ad_accounts where id = $1)`,
-      [id, deaths],
+t.test(
+  "a connection whose checks did not end is checked last, and after three of them not at all",
+  async (t) => {
+    const { adPlatform, check, lines, grant } = await startUnreliableAds(t);
+    const killing = await grant("11", "EAAkilling");
+    await grant("12", "EAAother");
+    const inspected: string[] = [];
+    adPlatform.setAnswer("debug_token", ({ token }: { token: string }) => {
+      inspected.push(token);
+      return { data: { is_valid: true, user_id: "42", expires_at: 0 } };
+    });
+    const setDeaths = (deaths: number) =>
+      api.db.query(
+        "update ad_connections set deaths = $2 where id = (select connection_id from ad_accounts where id = $1)",
+        [killing.id, deaths],
+      );
+    const readDeaths = async () =>
+      (await api.db.query<{ deaths: number }>("select deaths from ad_connections order by deaths")).map(
+        ({ deaths }) => deaths,
+      );
+    for (const deaths of [1, 2]) {
+      await setDeaths(deaths);
+      t.match(await check(), { checked: 2, quarantined: 0, left: 0 });
+      t.same(await readDeaths(), [0, 0], "a check that ends resets the deaths");
+      t.same(inspected.splice(0), ["EAAother", "EAAkilling"]);
+    }
+    await setDeaths(3);
+    for (const round of [1, 2])
+      t.match(await check(), { checked: 1, quarantined: 1, left: 0 }, `run ${round}`);
+    t.same(inspected.splice(0), ["EAAother", "EAAother"]);
+    t.same(await readDeaths(), [0, 3]);
+    const metrics = createMetrics("scheduler");
+    await setCronGauges({ db: api.db, jobs: [], metrics });
+    t.match(await metrics.text(), /herald_cron_quarantined_rows\{job="tokens",[^}]*\} 1/);
+    t.match(
+      lines.filter(({ event }) => event === "ad_connection.quarantined"),
+      [{ level: "error", client: killing.tenant.id, connection: /^con_/, deaths: 3 }],
+      "logged once",
     );
-  const readDeaths = async () =>
-    (await api.db.query<{ deaths: number }>("select deaths from ad_connections order by deaths")).map(
-      ({ deaths }) => deaths,
-    );
-  for (const deaths of [1, 2, 3]) {
-    await leaveClaimed(killing, deaths);
-    t.match(await check(), { checked: 2, quarantined: 0, left: 0 });
-    t.same(await readDeaths(), [0, 0], "a completed check resets the deaths");
-  }
-  inspected.length = 0;
-  await leaveClaimed(killing, 4);
-  await leaveClaimed(harmless, 1);
-  for (const round of [1, 2]) t.match(await check(), { checked: 1, quarantined: 1, left: 0 }, `run ${round}`);
-  t.same(inspected, ["EAAother", "EAAother"]);
-  t.same(await readDeaths(), [0, 5]);
-  t.match(
-    lines.filter(({ event }) => event === "ad_connection.quarantined"),
-    [{ level: "error", client: killing.tenant.id, connection: /^con_/, deaths: 5 }],
-  );
-});
+    await setDeaths(0);
+    t.match(await check(), { checked: 2, quarantined: 0 }, "an operator makes it checked again");
+  },
+);

@@ -1,27 +1,29 @@
 import t, { type Test } from "tap";
-import { WORKER_DEAD_AFTER_MS } from "../../../../src/runtime/deadlines.ts";
-import { SECOND } from "../../../../src/runtime/durations.ts";
-import { createSecretBox } from "../../../../src/security/secret-box.ts";
-import { followReports } from "../../../../workers/scheduler/reports/follow-reports.ts";
-import { captureLog } from "../../../fixtures/captured-log.ts";
-import { connectPlatforms } from "../../../fixtures/platforms/platforms.ts";
-import { readClientEvents } from "../../../fixtures/platforms/webhooks.ts";
-import { recordWork } from "../../../fixtures/recorded-work.ts";
-import type { SandboxOptions } from "../../../fixtures/sandbox/sandbox.ts";
-import { allocateRedisDatabase } from "../../../fixtures/servers/servers.ts";
+import { MAX_CALLS_PER_BATCH } from "../../../src/platforms/client/batch.ts";
+import { SECOND } from "../../../src/runtime/durations.ts";
+import { createSecretBox } from "../../../src/security/secret-box.ts";
+import { insertReport } from "../../../src/store/ads/insights-reports.ts";
+import { followReports } from "../../../workers/scheduler/follow-reports.ts";
+import { captureLog } from "../../fixtures/captured-log.ts";
+import { connectPlatforms } from "../../fixtures/platforms/platforms.ts";
+import { readClientEvents } from "../../fixtures/platforms/webhooks.ts";
+import { recordWork } from "../../fixtures/recorded-work.ts";
+import type { SandboxOptions } from "../../fixtures/sandbox/sandbox.ts";
+import { allocateRedisDatabase } from "../../fixtures/servers/servers.ts";
 import {
   COFFEE_ACCOUNT_ID,
   startAdsContext,
   WHOLESALE_ACCOUNT_ID,
-} from "../../../fixtures/tenants/ad-grants.ts";
-import { type ActiveAdvertiser, makeActiveAdvertiser } from "../../../fixtures/tenants/ad-objects.ts";
+} from "../../fixtures/tenants/ad-grants.ts";
+import { type ActiveAdvertiser, makeActiveAdvertiser } from "../../fixtures/tenants/ad-objects.ts";
 import {
   clearRequests,
   readStatus,
   receivedRequests,
   startReport,
   untilEnded,
-} from "../../../fixtures/tenants/insights-reports.ts";
+} from "../../fixtures/tenants/insights-reports.ts";
+import { until } from "../../fixtures/until.ts";
 
 /** A sandbox, an API and the scheduler's job, one tick per call. */
 async function startFollowing(t: Test, options: SandboxOptions = {}) {
@@ -32,16 +34,11 @@ async function startFollowing(t: Test, options: SandboxOptions = {}) {
   const { ads } = await connectPlatforms(t, settings, { log, isBackground: true });
   const secretBox = createSecretBox(api.config.ENCRYPTION_KEYS);
   const { tracker, calls: trackerCalls } = recordWork();
-  const claimant = { worker: "wrk_1", deadAfter: WORKER_DEAD_AFTER_MS };
-  const signal = new AbortController().signal;
-  const follow = () =>
-    followReports(
-      { db: api.db, secretBox, ads, log, tracker },
-      { scheduledAt: new Date(), signal, claimant },
-    );
+  const follow = (signal = new AbortController().signal) =>
+    followReports({ db: api.db, secretBox, ads, log, tracker }, { signal });
   const readRows = () =>
     api.db.query<Record<string, unknown>>(
-      `select id, run, deaths, worker_id, finished_at, next_check_at
+      `select id, run, deaths, finished_at, next_check_at
       from insights_reports
       order by created_at, id`,
     );
@@ -117,7 +114,7 @@ t.test("running reports are checked less often as they age, and are never restar
     t.same(await context.follow(), { ...NO_COUNTS, checked: 1 });
     const [row = {}] = await context.readRows();
     t.ok(isDueIn(row, seconds, since), `after ${age}: ${row.next_check_at}`);
-    t.match(row, { worker_id: null, finished_at: null, run: { async_status: "Job Not Started" } });
+    t.match(row, { deaths: 0, finished_at: null, run: { async_status: "Job Not Started" } });
     t.same(await context.follow(), NO_COUNTS, "it is not due");
   }
   t.ok((await receivedRequests(context)).every((request) => request.startsWith("GET ")));
@@ -159,12 +156,12 @@ t.test("a throttled app or an unavailable platform stops the run, and all report
     [{ client: advertiser.id, ad_account: advertiser.adAccountId, reports: 1, verdict: "policy" }],
   );
   const [postponed = {}] = await context.readRows();
-  t.match(postponed, { worker_id: null });
+  t.match(postponed, { deaths: 0 });
   t.ok(isDueIn(postponed, 20, since));
   await context.update("next_check_at = now()");
   await context.arm({ kind: "error", code: 4, times: 1, match: { path_prefix: `/${id}` } });
   await t.rejects(context.follow(), { name: "JobError", counts: { checked: 0, throttled: 1, left: 1 } });
-  t.match(await context.readRows(), [{ worker_id: null, finished_at: null }]);
+  t.match(await context.readRows(), [{ deaths: 0, finished_at: null }]);
 });
 
 t.test("a dead token revokes the account, whose reports wait for a new token", async (t) => {
@@ -235,12 +232,12 @@ t.test("a report that has not ended after 30 days fails, whatever its account", 
   t.same(await context.follow(), NO_COUNTS);
 });
 
-t.test("a report that kills schedulers is checked alone and finally not at all", async (t) => {
+t.test("a report whose checks did not end is checked alone and after three of them not at all", async (t) => {
   const context = await startFollowing(t);
   const advertiser = await makeActiveAdvertiser(context);
   const reports = [await startReport(advertiser), await startReport(advertiser)];
   for (const id of reports) await untilEnded(context, id);
-  await context.update("deaths = 2");
+  await context.update("deaths = 1");
   await clearRequests(context);
   t.same(await context.follow(), { ...NO_COUNTS, checked: 2 });
   t.same(
@@ -248,13 +245,48 @@ t.test("a report that kills schedulers is checked alone and finally not at all",
     reports.map((id) => `GET /${id}`).sort(),
     "without a batch",
   );
-  const poisonous = await startReport(advertiser);
-  await context.api.db.query("update insights_reports set deaths = 4, worker_id = 'wrk_dead' where id = $1", [
-    poisonous,
-  ]);
-  t.same(await context.follow(), { ...NO_COUNTS, quarantined: 1 });
+  const killing = await startReport(advertiser);
+  await context.api.db.query("update insights_reports set deaths = 3 where id = $1", [killing]);
+  await clearRequests(context);
+  for (const run of [1, 2]) t.same(await context.follow(), { ...NO_COUNTS, quarantined: 1 }, `run ${run}`);
+  t.same(await receivedRequests(context), []);
   t.match(
     context.lines.filter(({ event }) => event === "insights_report.quarantined"),
-    [{ client: advertiser.id, report: poisonous, deaths: 5 }],
+    [{ level: "error", client: advertiser.id, report: killing, deaths: 3 }],
+    "logged once",
   );
+  await context.update("deaths = 0");
+  await untilEnded(context, killing);
+  t.same(await context.follow(), { ...NO_COUNTS, checked: 1 }, "an operator makes it checked again");
+});
+
+t.test("accounts take turns, and a stopped run leaves its reports due and without deaths", async (t) => {
+  const context = await startFollowing(t);
+  const one = await makeActiveAdvertiser(context);
+  const other = await makeActiveAdvertiser(context, { account: WHOLESALE_ACCOUNT_ID });
+  for (let count = 0; count <= MAX_CALLS_PER_BATCH; count++)
+    await insertReport(context.api.db, one.id, {
+      ...{ id: `9${count}`, adAccountId: one.adAccountId, fields: [], breakdowns: [], run: {} },
+    });
+  const single = await startReport(other);
+  await context.arm({ kind: "delay", ms: 120_000, times: 1_000, match: { method: "GET" } });
+  await clearRequests(context);
+  const stop = new AbortController();
+  const running = context.follow(stop.signal);
+  await until("the first batch, the other account and the rest are asked for", async () => {
+    const [row] = await context.api.db.query<{ begun: number }>(
+      "select count(*)::integer as begun from insights_reports where deaths = 1",
+    );
+    return row?.begun === MAX_CALLS_PER_BATCH + 2;
+  });
+  const labels = context.trackerCalls.filter((call) => call.startsWith("begin reports"));
+  t.same(
+    labels.map((label) => label.includes(other.adAccountId)),
+    [false, true, false],
+  );
+  stop.abort(new Error("the process ends"));
+  await t.rejects(running, { message: "the process ends" });
+  const rows = await context.readRows();
+  t.ok(rows.every(({ deaths, next_check_at }) => deaths === 0 && (next_check_at as Date) < new Date()));
+  t.ok(rows.some(({ id }) => id === single));
 });

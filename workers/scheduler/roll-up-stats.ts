@@ -1,14 +1,14 @@
-import { runSteps } from "../../../src/runtime/async/run-steps.ts";
-import { HOUR } from "../../../src/runtime/durations.ts";
-import { databaseTime } from "../../../src/store/database/clock.ts";
-import type { Database } from "../../../src/store/database/database.ts";
-import { type ClientHour, hourOf, ROLL_UP_MARGIN_MS } from "../../../src/store/stats/client-hours.ts";
-import { listActiveClients, listChangedHours, listOpenHours } from "../../../src/store/stats/find-hours.ts";
-import { readProgress, saveProgress } from "../../../src/store/stats/progress.ts";
-import { recomputeHours, recomputeLateChanges } from "../../../src/store/stats/recompute.ts";
-import { STATS_SUBJECTS, type StatsSubject } from "../../../src/store/stats/subjects.ts";
-import { oldestRowTime, type RetentionSettings } from "../../table-partitions.ts";
-import type { JobTick } from "../job.ts";
+import { runSteps } from "../../src/runtime/async/run-steps.ts";
+import { HOUR } from "../../src/runtime/durations.ts";
+import { databaseTime } from "../../src/store/database/clock.ts";
+import type { Database } from "../../src/store/database/database.ts";
+import { type ClientHour, hourOf, ROLL_UP_MARGIN_MS } from "../../src/store/stats/client-hours.ts";
+import { listActiveClients, listChangedHours, listOpenHours } from "../../src/store/stats/find-hours.ts";
+import { readProgress, saveProgress } from "../../src/store/stats/progress.ts";
+import { recomputeHours, recomputeLateChanges } from "../../src/store/stats/recompute.ts";
+import { STATS_SUBJECTS, type StatsSubject } from "../../src/store/stats/subjects.ts";
+import { oldestRowTime, type RetentionSettings } from "../table-partitions.ts";
+import type { JobTick } from "./cron.ts";
 
 /**
  * Computes the figures of every hour that may have changed since the last complete run:

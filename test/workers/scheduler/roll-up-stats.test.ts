@@ -1,18 +1,18 @@
 import { randomBytes } from "node:crypto";
 import t, { type Test } from "tap";
-import { eraseDeletedClients } from "../../../../src/domain/tenants/delete-client.ts";
-import { DAY, HOUR, MINUTE } from "../../../../src/runtime/durations.ts";
-import { firstIdAt } from "../../../../src/runtime/ids.ts";
-import { replayDeliveries, retryEvent } from "../../../../src/store/events/replays.ts";
-import { beginSingleAttempt, finishSingleAttempt } from "../../../../src/store/events/single-attempts.ts";
-import { updateMessageStatuses } from "../../../../src/store/messages/message-statuses.ts";
-import { markClientDeleted } from "../../../../src/store/tenants/client-erasure.ts";
-import { applyRetention } from "../../../../workers/scheduler/retention.ts";
-import { makeEventAt, updateDelivery } from "../../../fixtures/events/events.ts";
-import { insertClientWithLastByte, openQueueContext } from "../../../fixtures/events/queue-rows.ts";
-import { insertMessage } from "../../../fixtures/messages/message-rows.ts";
-import { updateRow } from "../../../fixtures/messages/messages.ts";
-import { compareFigures, resetProgress, rollUp } from "../../../fixtures/stats/figures.ts";
+import { eraseDeletedClients } from "../../../src/domain/tenants/delete-client.ts";
+import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
+import { firstIdAt } from "../../../src/runtime/ids.ts";
+import { replayDeliveries, retryEvent } from "../../../src/store/events/replays.ts";
+import { beginSingleAttempt, finishSingleAttempt } from "../../../src/store/events/single-attempts.ts";
+import { updateMessageStatuses } from "../../../src/store/messages/message-statuses.ts";
+import { markClientDeleted } from "../../../src/store/tenants/client-erasure.ts";
+import { applyRetention } from "../../../workers/scheduler/retention.ts";
+import { makeEventAt, updateDelivery } from "../../fixtures/events/events.ts";
+import { insertClientWithLastByte, openQueueContext } from "../../fixtures/events/queue-rows.ts";
+import { insertMessage } from "../../fixtures/messages/message-rows.ts";
+import { updateRow } from "../../fixtures/messages/messages.ts";
+import { compareFigures, resetProgress, rollUp } from "../../fixtures/stats/figures.ts";
 
 const HOURS_AGO = 30;
 
