@@ -6,7 +6,7 @@ import { SECOND } from "../../src/runtime/durations.ts";
 const MAX_CHECKS_PER_SECOND = 20;
 const MAX_CONCURRENT_CHECKS = 4;
 
-export interface RowChecks<R> {
+interface RowChecks<R> {
   /** Claims what is checked next, the suspects or the others, when it is asked for: a claim counts a death. */
   claim(areSuspects: boolean): AsyncIterable<R>;
   /** Ends the check of the claimed rows in the database, also when it fails or is stopped. */

@@ -74,9 +74,12 @@ const DEFAULT_TIMES_MS = { abortAfter: ABORT_JOBS_AFTER_MS, exitAfter: SCHEDULER
 /** A tick delayed by more than this, because the process was busy or suspended, is recorded as missed and not run here. */
 const MAX_TICK_DELAY_MS = 30 * SECOND;
 
-/** A tick from its claim to its end. */
-interface ActiveTick extends Tick {
+interface StartedTick extends Tick {
   began: number;
+}
+
+/** A tick from its claim to its end. */
+interface ActiveTick extends StartedTick {
   ended: Promise<void>;
 }
 
@@ -108,32 +111,20 @@ export function cron({ id, jobs, db, log, metrics, tracker, times = DEFAULT_TIME
   }
 
   /** Returns nothing when another scheduler has claimed the tick. */
-  async function claimAndRun(job: Job, tick: Omit<ActiveTick, "ended">): Promise<TickEnd | undefined> {
+  async function claimAndRun(job: Job, tick: StartedTick): Promise<TickEnd | undefined> {
     try {
       const claim = await claimTick(db, tick);
       if (!claim) return undefined;
       const { isOverlapped, unfinished } = claim;
       if (isOverlapped) return toOverlap(unfinished);
-      if (unfinished)
-        record(unfinished, {
-          outcome: "failed",
-          fields: { error: "abandoned", worker: unfinished.worker },
-        });
+      if (unfinished) record(unfinished, toAbandoned(unfinished));
     } catch (error) {
       return { outcome: "not_claimed", fields: { err: error } };
     }
     const unit = tracker.begin(`job ${job.name}`);
-    const { outcome, fields, error } = await runJob(job, {
-      scheduledAt: tick.scheduledAt,
-      signal: stopping.signal,
-    });
+    const end = await runJob(job, { scheduledAt: tick.scheduledAt, signal: stopping.signal });
     unit.end();
-    const ms = elapsedMs(tick);
-    return finishRun(db, tick, error).then(
-      () => ({ outcome, fields: { ...fields, ms } }),
-      // The run stays unfinished; the next claim of the job closes it.
-      (err) => ({ outcome: outcome === "ok" ? "failed" : outcome, fields: { err, ...fields, ms } }),
-    );
+    return saveEnd(db, tick, end);
   }
 
   function scheduleJob(job: Job): ScheduledTask {
@@ -172,21 +163,45 @@ export function cron({ id, jobs, db, log, metrics, tracker, times = DEFAULT_TIME
   };
 }
 
-const elapsedMs = ({ began }: { began: number }): number => Math.round(performance.now() - began);
+const elapsedMs = ({ began }: StartedTick): number => Math.round(performance.now() - began);
 
 const toOverlap = (unfinished?: Tick): TickEnd => ({
   outcome: "overlapped",
   fields: { unfinished_scheduled_at: unfinished?.scheduledAt, unfinished_worker: unfinished?.worker },
 });
 
-/** `error` is stored with a run that did not succeed. */
-async function runJob(job: Job, tick: JobTick): Promise<TickEnd & { error?: string }> {
+const toAbandoned = ({ worker }: Tick): TickEnd => ({
+  outcome: "failed",
+  fields: { error: "abandoned", worker },
+});
+
+interface RunEnd extends TickEnd {
+  /** Stored with a run that did not succeed. */
+  error?: string;
+}
+
+async function runJob(job: Job, tick: JobTick): Promise<RunEnd> {
   try {
     return { outcome: "ok", fields: await job.run(tick) };
   } catch (error) {
     if (tick.signal.aborted) return { outcome: "stopped", fields: { err: error }, error: "stopped" };
     const fields = error instanceof JobError ? { error: error.message, ...error.counts } : { err: error };
     return { outcome: "failed", fields, error: error instanceof Error ? error.name : "unknown" };
+  }
+}
+
+/** When the outcome cannot be written, the run stays unfinished, and the next claim of the job closes it. */
+async function saveEnd(
+  db: Database,
+  tick: StartedTick,
+  { outcome, fields, error }: RunEnd,
+): Promise<TickEnd> {
+  const ms = elapsedMs(tick);
+  try {
+    await finishRun(db, tick, error);
+    return { outcome, fields: { ...fields, ms } };
+  } catch (err) {
+    return { outcome: outcome === "ok" ? "failed" : outcome, fields: { err, ...fields, ms } };
   }
 }
 

@@ -9,7 +9,7 @@ export interface DueReport extends ReportRow {
 }
 
 /** An account of one client: the platform has one batch for each. */
-export type ReportAccount = Pick<ReportRow, "client_id" | "ad_account_id">;
+type ReportAccount = Pick<ReportRow, "client_id" | "ad_account_id">;
 
 interface DueReports {
   /** Reports that became due later belong to the next run. */

@@ -17,20 +17,7 @@ export const IS_CHECKED_ALONE = `deaths between 1 and ${MAX_CHECK_DEATHS - 1}`;
 export const IS_CHECKED = `deaths < ${MAX_CHECK_DEATHS}`;
 export const END_CHECK = "deaths = 0, quarantined_at = null";
 
-const quarantineStatement = (table: CheckedTable) =>
-  sql(`
-  update ${table}
-  set quarantined_at = now()
-  where deaths >= ${MAX_CHECK_DEATHS}
-  and quarantined_at is null
-  returning client_id as client, id, deaths`);
-
-const QUARANTINE = {
-  ad_connections: quarantineStatement("ad_connections"),
-  insights_reports: quarantineStatement("insights_reports"),
-};
-
-export interface QuarantinedRow {
+interface QuarantinedRow {
   client: string;
   id: string;
   deaths: number;
@@ -38,7 +25,12 @@ export interface QuarantinedRow {
 
 /** Called when a run begins. Returns each row once. */
 export const quarantineRows = (db: Queryable, table: CheckedTable): Promise<QuarantinedRow[]> =>
-  db.query<QuarantinedRow>(QUARANTINE[table]);
+  db.query<QuarantinedRow>(`
+    update ${table}
+    set quarantined_at = now()
+    where deaths >= ${MAX_CHECK_DEATHS}
+    and quarantined_at is null
+    returning client_id as client, id, deaths`);
 
 const countStatement = (table: CheckedTable) => `(
     select count(*)::integer
