@@ -30,6 +30,8 @@ const LOG_LEVELS = {
 interface TickEnd {
   outcome: keyof typeof LOG_LEVELS;
   fields: Fields;
+  /** Stored with a run that did not succeed. */
+  error?: string;
 }
 
 export interface JobTick {
@@ -78,16 +80,11 @@ interface StartedTick extends Tick {
   began: number;
 }
 
-/** A tick from its claim to its end. */
-interface ActiveTick extends StartedTick {
-  ended: Promise<void>;
-}
-
 /** Runs each tick (UTC) on the scheduler that claims it first. */
 export function cron({ id, jobs, db, log, metrics, tracker, times = DEFAULT_TIMES_MS }: CronParts): Worker {
   const tasks: ScheduledTask[] = [];
-  /** By job. */
-  const activeTicks = new Map<string, ActiveTick>();
+  /** By job, from the claim to the end of the tick. */
+  const activeTicks = new Map<string, StartedTick & { ended: Promise<void> }>();
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // each step of a job may add a listener, which is no leak
 
@@ -175,12 +172,7 @@ const toAbandoned = ({ worker }: Tick): TickEnd => ({
   fields: { error: "abandoned", worker },
 });
 
-interface RunEnd extends TickEnd {
-  /** Stored with a run that did not succeed. */
-  error?: string;
-}
-
-async function runJob(job: Job, tick: JobTick): Promise<RunEnd> {
+async function runJob(job: Job, tick: JobTick): Promise<TickEnd> {
   try {
     return { outcome: "ok", fields: await job.run(tick) };
   } catch (error) {
@@ -194,7 +186,7 @@ async function runJob(job: Job, tick: JobTick): Promise<RunEnd> {
 async function saveEnd(
   db: Database,
   tick: StartedTick,
-  { outcome, fields, error }: RunEnd,
+  { outcome, fields, error }: TickEnd,
 ): Promise<TickEnd> {
   const ms = elapsedMs(tick);
   try {
