@@ -25,6 +25,13 @@ const LIST = sql(`
   order by created_at, id`);
 
 /**
+ * SQL: false for a deleted client whose rows are being erased. Reads the few deleted clients once per statement. With
+ * `deleted_at is null`, the planner would expect hardly any client before its first ANALYZE, and join with nested loops.
+ */
+export const isClientAlive = (clientId: string): string =>
+  `${clientId} <> all(array(select id from clients where deleted_at is not null))`;
+
+/**
  * SQL: the CTE `alive` of those clients that are not deleted. Statements that insert rows without a foreign key to clients
  * insert them for these only; see client-erasure.ts.
  */
@@ -32,16 +39,12 @@ export const selectAliveClients = (clientIds: string): string => `alive as mater
     select id
     from clients
     where id = any(array(${clientIds}))
-    and deleted_at is null
+    and ${isClientAlive("id")}
   )`;
 
 /** SQL: the client's id. Null for a deleted client, which a not-null column rejects with an error that isDeletedClient recognises. */
 export const aliveClient = (clientId: string): string =>
   `(select id from clients where id = ${clientId} and deleted_at is null)`;
-
-/** SQL: false for a deleted client whose rows are being erased. Reads the few deleted clients once per statement. */
-export const isClientAlive = (clientId: string): string =>
-  `${clientId} <> all(array(select id from clients where deleted_at is not null))`;
 
 export async function createClient(db: Queryable, name: string): Promise<ClientRow> {
   const [row] = await db.query<ClientRow>(INSERT, [randomUUID(), name]);
