@@ -25,13 +25,16 @@ export function createWatch<T>({
 }: WatchOptions<T>): Watch<T> {
   const items = new Set<T>();
   let isRunning = false;
+  let isEnding = false;
   let checkedAt = 0;
 
   function check(): void {
     const now = performance.now();
     const ms = Math.min(now - checkedAt, 2 * intervalMs);
     checkedAt = now;
-    endInTurns([...items].filter((item) => isOver(item, ms)));
+    const over = [...items].filter((item) => isOver(item, ms));
+    // The rest of a crowd is ending: a second sequence of turns would end twice as many in each.
+    if (!isEnding) endInTurns(over);
     afterCheck();
     isRunning = items.size > 0;
     if (isRunning) setTimeout(check, intervalMs);
@@ -39,7 +42,8 @@ export function createWatch<T>({
 
   function endInTurns(over: readonly T[]): void {
     for (const item of over.slice(0, MAX_ENDED_PER_TURN)) if (items.delete(item)) end(item);
-    if (over.length > MAX_ENDED_PER_TURN) setImmediate(endInTurns, over.slice(MAX_ENDED_PER_TURN));
+    isEnding = over.length > MAX_ENDED_PER_TURN;
+    if (isEnding) setImmediate(endInTurns, over.slice(MAX_ENDED_PER_TURN));
   }
 
   return {
