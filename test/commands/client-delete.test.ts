@@ -232,6 +232,15 @@ t.test("herald client delete", async (t) => {
     }
   });
 
+  t.test("an erasure ends when another process has deleted the client's row", async (t) => {
+    const tenant = await makeTenant(api);
+    await fillAllTables(tenant);
+    const both = [deleteClient(api.db, tenant.id), deleteClient(api.db, tenant.id)];
+    t.same(await Promise.all(both), [true, true]);
+    t.equal(await deleteClient(api.db, tenant.id, { maxWaitMs: 0 }), true, "it is gone");
+    t.same(await countRows(tenant), {});
+  });
+
   t.test(
     "an older transaction that does not end leaves the client's row to the maintenance job",
     async (t) => {

@@ -1,6 +1,5 @@
-import { eraseDeletedClients } from "../../src/domain/tenants/delete-client.ts";
 import type { Config } from "../../src/runtime/config/config.ts";
-import { DAY, SECOND } from "../../src/runtime/durations.ts";
+import { DAY } from "../../src/runtime/durations.ts";
 import { deleteExpiredStates } from "../../src/store/ads/oauth-states.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { deleteOldRuns } from "../../src/store/processes/cron-runs.ts";
@@ -9,14 +8,11 @@ import { applyRetention } from "./retention.ts";
 
 const TICK_RETENTION_MS = 30 * DAY;
 const DEAD_WORKER_RETENTION_MS = 1 * DAY;
-/** The next run continues. */
-const ERASURE_WAIT_MS = 10 * SECOND;
 
-/** Deletes expired rows, erases the rows of deleted clients, creates the next partitions and drops old ones. */
+/** Deletes expired rows and those of deleted clients, creates the next partitions and drops old ones. */
 export const maintain = async (config: Config, db: Database): Promise<Record<string, number>> => ({
   cron_runs_deleted: await deleteOldRuns(db, TICK_RETENTION_MS),
   workers_deleted: await deleteSilentWorkers(db, DEAD_WORKER_RETENTION_MS),
   oauth_states_deleted: await deleteExpiredStates(db),
   ...(await applyRetention(config, db)),
-  clients_erased: await eraseDeletedClients(db, { maxWaitMs: ERASURE_WAIT_MS }),
 });

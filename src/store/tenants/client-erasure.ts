@@ -9,7 +9,7 @@ import { type Database, type Queryable, sql } from "../database/database.ts";
  * gone: its row is deleted, and with it what references the row.
  */
 
-/** What the client is known and configured by; deleted together with the mark. In the order of their foreign keys. */
+/** Tables with the client's credentials and configuration, in the order of their foreign keys; deleted with the mark. */
 const CONFIGURATION = [
   "sessions",
   "api_keys",
@@ -180,18 +180,30 @@ export async function listWriters(db: Queryable, among?: readonly string[]): Pro
 }
 
 const DELETE = sql(`
-  delete from clients
-  where id = $1
-  and deleted_at is not null
-  and not exists (
-    select
-    from sends
-    where client_id = $1
+  with deleted as (
+    delete from clients
+    where id = $1
+    and deleted_at is not null
+    and not exists (
+      select
+      from sends
+      where client_id = $1
+    )
+    returning id
   )
-  returning id`);
+  select
+    exists (select from deleted)
+    or not exists (
+      select
+      from clients
+      where id = $1
+    ) as "isGone"`);
 
-/** Deletes the row of a client whose rows are erased. False while a message of the client is being sent. */
+/**
+ * Deletes the row of a client whose rows are erased. False while a message of the client is being sent; true also when
+ * another process, such as the maintenance job, has deleted the row.
+ */
 export async function deleteClientRow(db: Queryable, clientId: string): Promise<boolean> {
-  const rows = await db.query(DELETE, [clientId]);
-  return rows.length > 0;
+  const [row] = await db.query<{ isGone: boolean }>(DELETE, [clientId]);
+  return row?.isGone ?? false;
 }
