@@ -94,3 +94,6 @@ export const isDeletedClient = (error: unknown): boolean => {
 
 /** True when a table does not exist: the database's migrations are not applied. */
 export const isMissingTable = (error: unknown): boolean => toPostgresError(error).code === "42P01";
+
+/** True when Postgres ended a statement that took longer than its statement_timeout. */
+export const isStatementTimeout = (error: unknown): boolean => toPostgresError(error).code === "57014";

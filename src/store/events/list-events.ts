@@ -1,7 +1,14 @@
 import { onAbort } from "../../runtime/async/on-abort.ts";
 import { firstIdAt } from "../../runtime/ids.ts";
-import type { Database } from "../database/database.ts";
-import { DatabaseUnavailable } from "../database/faults.ts";
+import type { Database, Queryable } from "../database/database.ts";
+import { DatabaseUnavailable, isStatementTimeout } from "../database/faults.ts";
+import {
+  filterCondition,
+  findRarest,
+  type IndexedFilter,
+  type Order,
+  withOrderedScans,
+} from "../database/list-scans.ts";
 import type { PageRequest } from "../database/paging.ts";
 import { EVENT_COLUMNS, EVENT_STATUS, type EventRow } from "./events.ts";
 import { LATE_AFTER_MS } from "./insert-events.ts";
@@ -28,20 +35,27 @@ export interface EventCounts {
   held: number;
 }
 
-/** Sorts after every id. */
-const MAX_ID = "\x7f";
-
 /** Each column has an index ordered by id. */
 const FILTER_COLUMNS = ["key", "type", "channel_id", "message_id"] as const;
+type FilterName = (typeof FILTER_COLUMNS)[number] | "status";
 
-/**
- * Conditions on ids apply to events and deliveries; the others apply to one table and read the other only
- * when needed.
- */
-interface Conditions {
+/** Events and deliveries, by their alias. */
+const TABLES = { e: "events", d: "deliveries" } as const;
+type Alias = keyof typeof TABLES;
+
+interface EventFilter extends IndexedFilter {
+  name: FilterName;
+  alias: Alias;
+}
+
+/** A range of ids, searched along the index of the filter `scanned`. */
+interface Slice {
+  /** Conditions on the ids of both tables. */
   ids: readonly string[];
-  events: readonly string[];
-  deliveries: readonly string[];
+  /** Conditions on events. */
+  times: readonly string[];
+  filters: readonly EventFilter[];
+  scanned: FilterName | undefined;
 }
 
 type Bind = (value: unknown) => string;
@@ -50,15 +64,35 @@ type Bind = (value: unknown) => string;
  * Newest first, with one row more than the limit if there is one; `before` reads backwards. The cost depends
  * on the page alone, unless two frequent filters rarely match together: then one is scanned along the rarer.
  */
-export function listEvents(db: Database, clientId: string, search: EventSearch): Promise<EventRow[]> {
-  const { text, values, isJoin } = listStatement(clientId, search);
-  if (!isJoin) return db.query<EventRow>(text, values);
-  return db.transaction(async (tx) => {
-    // Joins partition by partition: a join of the whole tables would scan past all other events to find few
-    // failed.
-    await tx.query("set local enable_partitionwise_join = on");
+export const listEvents = (db: Database, clientId: string, search: EventSearch): Promise<EventRow[]> =>
+  withOrderedScans(db, async (tx) => {
+    const { text, values } = listStatement(clientId, search, await findScannedFilter(tx, clientId, search));
     return tx.query<EventRow>(text, values);
   });
+
+/** Returns the filter whose index a list scans. */
+export async function findScannedFilter(
+  tx: Queryable,
+  clientId: string,
+  { page, filters }: EventSearch,
+): Promise<FilterName | undefined> {
+  // A message has few events.
+  if (filters.message_id !== undefined) return "message_id";
+  const values: unknown[] = [];
+  const bind: Bind = (value) => `$${values.push(value)}`;
+  const client = bind(clientId);
+  const { until } = filters;
+  const ids = [
+    ...pageIds(page, bind),
+    ...sinceIds(filters, bind),
+    ...(until ? [`< ${bind(nextIdAt(until))}`] : []),
+  ];
+  const rarest = await findRarest(tx, indexedFilters(filters, bind), {
+    order: orderOf(page),
+    rangeOf: (alias) => rangeOf(alias, client, ids),
+    values,
+  });
+  return rarest?.name;
 }
 
 interface EventCount {
@@ -95,7 +129,7 @@ export async function countEvents(
 
 /** Postgres ends the statement of a closed connection only when it is told to look. */
 const countSettings = (timeoutMs: number): string =>
-  `set local statement_timeout = ${timeoutMs}; set local client_connection_check_interval = ${DISCONNECT_CHECK_MS}; set local enable_partitionwise_join = on`;
+  `set local statement_timeout = ${timeoutMs}; set local client_connection_check_interval = ${DISCONNECT_CHECK_MS}; set local enable_partitionwise_join = on; set local jit = off`;
 
 const DISCONNECT_CHECK_MS = 250;
 
@@ -110,29 +144,28 @@ const disconnectOnAbort = <T>(signal: AbortSignal, counting: Promise<T>): Promis
     }),
   ]);
 
-const isStatementTimeout = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && error.code === "57014";
-
-/** Reads each event of the period once, for all statuses. */
+/**
+ * Reads the deliveries of each status along their index, then their events: one by one or all together, as Postgres
+ * expects few or many.
+ */
 export function countStatement(clientId: string, { statuses, filters }: EventCount) {
   const values: unknown[] = [];
   const bind: Bind = (value) => `$${values.push(value)}`;
   const client = bind(clientId);
-  const conditions = {
-    ...filterConditions(filters, bind),
-    deliveries: [`${EVENT_STATUS} = any(${bind(statuses)})`],
-  };
-  const slices = slicesOf(conditions, filters, bind).map(
-    (slice) => `
-    select e.key
-    from ${FROM_CLAUSES.ed}
-    where ${whereClause(slice, ["e", "d"], client)}`,
+  const period = { ids: sinceIds(filters, bind), times: timeConditions(filters, bind) };
+  const indexed = indexedFilters(filters, bind);
+  const slices = statuses.flatMap((status) =>
+    slicesOf(filters, bind, {
+      ...period,
+      filters: [...indexed, statusFilter(bind(status))],
+      scanned: "status",
+    }),
   );
   const text = `
   select count(*) filter (where not is_held)::integer as queued, count(*) filter (where is_held)::integer as held
   from (
     select w.webhook_url is null or coalesce(e.key = any(w.disabled_keys), false) as is_held
-    from (${slices.join(" union all ")}) e
+    from (${slices.map((slice) => selectSlice(slice, { client, column: "key" })).join(" union all ")}) e
     left join webhook_configs w on w.id = ${client}
   ) counted`;
   return { text, values };
@@ -142,14 +175,25 @@ export function countStatement(clientId: string, { statuses, filters }: EventCou
  * Built and planned for the given filters. It selects ids first, mostly from an index, then looks up each
  * row: left to choose, the planner may scan a whole table for them.
  */
-export function listStatement(clientId: string, { page, filters }: EventSearch) {
+export function listStatement(
+  clientId: string,
+  { page, filters }: EventSearch,
+  scanned: FilterName | undefined,
+) {
   const values: unknown[] = [];
   const bind: Bind = (value) => `$${values.push(value)}`;
   const [client, limit] = [bind(clientId), bind(page.limit + 1)];
-  const order = page.before === undefined ? "desc" : "asc";
-  const conditions = conditionsOf({ page, filters }, bind);
-  const slices = slicesOf(conditions, filters, bind).map((slice) =>
-    selectIds(slice, { client, order, limit }),
+  const order = orderOf(page);
+  const slices = slicesOf(filters, bind, {
+    ids: [...pageIds(page, bind), ...sinceIds(filters, bind)],
+    times: timeConditions(filters, bind),
+    filters: indexedFilters(filters, bind),
+    scanned,
+  }).map(
+    (slice) => `(${selectSlice(slice, { client, column: "id" })}
+      order by id ${order}
+      limit ${limit}
+    )`,
   );
   const text = `
   select ${EVENT_COLUMNS}
@@ -175,82 +219,99 @@ export function listStatement(clientId: string, { page, filters }: EventSearch) 
   ) d
   left join webhook_configs w on w.id = ${client}
   order by e.id ${order}`;
-  return { text, values, isJoin: needsJoin(conditions) };
+  return { text, values };
 }
 
-function conditionsOf({ page, filters }: EventSearch, bind: Bind): Conditions {
-  const { ids, ...conditions } = filterConditions(filters, bind);
-  const position = page.before === undefined ? `< ${bind(page.after ?? MAX_ID)}` : `> ${bind(page.before)}`;
-  return { ids: [position, ...ids], ...conditions };
+const orderOf = ({ before }: PageRequest): Order => (before === undefined ? "desc" : "asc");
+
+function pageIds({ after, before }: PageRequest, bind: Bind): string[] {
+  if (before !== undefined) return [`> ${bind(before)}`];
+  return after === undefined ? [] : [`< ${bind(after)}`];
 }
 
-function filterConditions(filters: EventFilters, bind: Bind): Conditions {
-  const { status, since, until } = filters;
-  const columns = FILTER_COLUMNS.filter((name) => filters[name] !== undefined);
-  return {
-    // An event is never recorded before it occurred, so its id is not older than `since`.
-    ids: since ? [`>= ${bind(idAt(since.getTime()))}`] : [],
-    events: [
-      ...columns.map((name) => `e.${name} = ${bind(filters[name])}`),
-      ...(since ? [`e.occurred_at >= ${bind(since)}`] : []),
-      ...(until ? [`e.occurred_at <= ${bind(until)}`] : []),
-    ],
-    deliveries: status === undefined ? [] : [`${EVENT_STATUS} = ${bind(status)}`],
-  };
-}
+/** An event is never recorded before it occurred, so its id is not older than `since`. */
+const sinceIds = ({ since }: EventFilters, bind: Bind): string[] =>
+  since ? [`>= ${bind(idAt(since.getTime()))}`] : [];
+
+const timeConditions = ({ since, until }: EventFilters, bind: Bind): string[] => [
+  ...(since ? [`e.occurred_at >= ${bind(since)}`] : []),
+  ...(until ? [`e.occurred_at <= ${bind(until)}`] : []),
+];
+
+const indexedFilters = (filters: EventFilters, bind: Bind): EventFilter[] => [
+  ...FILTER_COLUMNS.filter((name) => filters[name] !== undefined).map(
+    (name): EventFilter => ({
+      name,
+      table: TABLES.e,
+      alias: "e",
+      column: `e.${name}`,
+      value: bind(filters[name]),
+    }),
+  ),
+  ...(filters.status === undefined ? [] : [statusFilter(bind(filters.status))]),
+];
+
+const statusFilter = (value: string): EventFilter => ({
+  name: "status",
+  table: TABLES.d,
+  alias: "d",
+  column: EVENT_STATUS,
+  value,
+});
 
 /**
  * Splits the list at `until` plus LATE_AFTER_MS: of the events recorded later, only late ones can have
- * occurred before `until`.
+ * occurred before `until`. They are found along their own index.
  */
-function slicesOf(conditions: Conditions, { until }: EventFilters, bind: Bind): Conditions[] {
-  if (!until) return [conditions];
-  const { ids, events, deliveries } = conditions;
+function slicesOf({ until }: EventFilters, bind: Bind, slice: Slice): Slice[] {
+  if (!until) return [slice];
+  const { ids, times, scanned } = slice;
   const end = bind(idAt(until.getTime() + LATE_AFTER_MS + 1));
+  const late = { ...slice, ids: [...ids, `>= ${end}`], times: [...times, "e.is_late"], scanned: undefined };
+  if (scanned !== "status") return [{ ...slice, ids: [...ids, `< ${end}`] }, late];
+  // Most events of the minutes after `until` occurred later, which their deliveries do not tell.
+  const next = bind(nextIdAt(until));
   return [
-    { ids: [...ids, `< ${end}`], events, deliveries },
-    { ids: [...ids, `>= ${end}`], events: [...events, "e.is_late"], deliveries },
+    { ...slice, ids: [...ids, `< ${next}`] },
+    { ...slice, ids: [...ids, `>= ${next}`, `< ${end}`], scanned: undefined },
+    late,
   ];
 }
 
-const needsJoin = ({ events, deliveries }: Conditions) => events.length > 0 && deliveries.length > 0;
-
-interface SliceOptions {
-  client: string;
-  order: "asc" | "desc";
-  limit: string;
+/**
+ * Scans one table and looks up its rows in the other by id alone: with more conditions and no statistics, Postgres
+ * may expect one row in each and compare all with all. A list stops early, so it looks up each row by itself.
+ */
+function selectSlice(slice: Slice, { client, column }: { client: string; column: "id" | "key" }): string {
+  const [alias, other]: [Alias, Alias] = slice.scanned === "status" ? ["d", "e"] : ["e", "d"];
+  const checks = conditionsOn(other, slice);
+  const isList = column === "id";
+  const lookup = `
+      cross join lateral (
+        select ${other === "e" ? "e.key" : "d.id"}
+        from ${TABLES[other]} ${other}
+        where ${[`${other}.client_id = ${client}`, `${other}.id = ${alias}.id`, ...checks].join("\n        and ")}${isList ? "\n        limit 1" : ""}
+      ) ${other}`;
+  return `
+      select ${isList ? alias : "e"}.${column}
+      from ${TABLES[alias]} ${alias}${isList && checks.length === 0 ? "" : lookup}
+      where ${[...rangeOf(alias, client, slice.ids), ...conditionsOn(alias, slice)].join("\n      and ")}`;
 }
 
-function selectIds(conditions: Conditions, { client, order, limit }: SliceOptions): string {
-  const { events, deliveries } = conditions;
-  const sources = deliveries.length === 0 ? ["e"] : events.length === 0 ? ["d"] : ["e", "d"];
-  return `(
-      select ${sources[0]}.id
-      from ${FROM_CLAUSES[sources.join("")]}
-      where ${whereClause(conditions, sources, client)}
-      order by ${sources[0]}.id ${order}
-      limit ${limit}
-    )`;
-}
+const conditionsOn = (alias: Alias, { times, filters, scanned }: Slice): string[] => [
+  ...filters
+    .filter((filter) => filter.alias === alias)
+    .map((filter) => filterCondition(filter, filter.name === scanned)),
+  ...(alias === "e" ? times : []),
+];
 
-function whereClause(
-  { ids, events, deliveries }: Conditions,
-  sources: readonly string[],
-  client: string,
-): string {
-  // Repeated for both tables: the planner does not derive it from the join condition.
-  const shared = sources.flatMap((source) => [
-    `${source}.client_id = ${client}`,
-    ...ids.map((range) => `${source}.id ${range}`),
-  ]);
-  return [...shared, ...events, ...deliveries].join("\n      and ");
-}
+const rangeOf = (alias: string, client: string, ids: readonly string[]): string[] => [
+  `${alias}.client_id = ${client}`,
+  ...ids.map((range) => `${alias}.id ${range}`),
+];
 
-const FROM_CLAUSES: Readonly<Record<string, string>> = {
-  e: "events e",
-  d: "deliveries d",
-  ed: "events e\n      join deliveries d on d.client_id = e.client_id and d.id = e.id",
-};
+/** The first id that is later than the time. */
+const nextIdAt = (time: Date): string => idAt(time.getTime() + 1);
 
 /** Limits the time to the range that an id can encode. */
 const idAt = (time: number) => firstIdAt("evt", Math.min(Math.max(time, 0), 2 ** 48 - 1));

@@ -1,5 +1,12 @@
 import { firstIdAt } from "../../runtime/ids.ts";
-import { type Queryable, sql } from "../database/database.ts";
+import { type Database, type Queryable, sql } from "../database/database.ts";
+import {
+  filterCondition,
+  findRarest,
+  type IndexedFilter,
+  type Order,
+  withOrderedScans,
+} from "../database/list-scans.ts";
 import type { PageRequest } from "../database/paging.ts";
 
 /** A message, and the state of its send while it has one. */
@@ -58,8 +65,13 @@ export async function findMessage(
   return row;
 }
 
-/** Sorts after every id. */
-const MAX_ID = "\x7f";
+/** Each column has an index ordered by id. */
+const FILTER_COLUMNS = { channel_id: "channel_id", to: "recipient", external_ref: "external_ref" } as const;
+type FilterName = keyof typeof FILTER_COLUMNS | "status";
+
+interface MessageFilter extends IndexedFilter {
+  name: FilterName;
+}
 
 type Bind = (value: unknown) => string;
 
@@ -69,30 +81,48 @@ interface MessageSearch {
 }
 
 /** Newest first, with one row more than the limit if there is one; `before` reads backwards. */
-export function listMessages(db: Queryable, clientId: string, search: MessageSearch): Promise<MessageRow[]> {
-  const { text, values } = listStatement(clientId, search);
-  return db.query<MessageRow>(text, values);
-}
+export const listMessages = (db: Database, clientId: string, search: MessageSearch): Promise<MessageRow[]> =>
+  withOrderedScans(db, async (tx) => {
+    const { text, values } = listStatement(clientId, search, await findScannedFilter(tx, clientId, search));
+    return tx.query<MessageRow>(text, values);
+  });
 
-/** Built and planned for the given filters; each filter has an index ordered by id. */
-export function listStatement(clientId: string, { page, filters }: MessageSearch) {
+/** Returns the filter whose index a list scans. */
+export async function findScannedFilter(
+  tx: Queryable,
+  clientId: string,
+  search: MessageSearch,
+): Promise<FilterName | undefined> {
   const values: unknown[] = [];
   const bind: Bind = (value) => `$${values.push(value)}`;
-  const [client, limit] = [bind(clientId), bind(page.limit + 1)];
-  const order = page.before === undefined ? "desc" : "asc";
+  const range = rangeOf(clientId, search, bind);
+  const rarest = await findRarest(tx, indexedFilters(search.filters, bind), {
+    order: orderOf(search.page),
+    rangeOf: () => range,
+    values,
+  });
+  return rarest?.name;
+}
+
+/** Built and planned for the given filters. */
+export function listStatement(clientId: string, search: MessageSearch, scanned: FilterName | undefined) {
+  const values: unknown[] = [];
+  const bind: Bind = (value) => `$${values.push(value)}`;
+  const { page, filters } = search;
+  const order = orderOf(page);
   const conditions = [
-    page.before === undefined ? `m.id < ${bind(page.after ?? MAX_ID)}` : `m.id > ${bind(page.before)}`,
-    ...conditionsOf(filters, bind),
+    ...rangeOf(clientId, search, bind),
+    ...indexedFilters(filters, bind).map((filter) => filterCondition(filter, filter.name === scanned)),
+    ...sendConditions(filters.status),
   ];
   const text = `
   select ${MESSAGE_COLUMNS}
   from (
     select *
     from messages m
-    where m.client_id = ${client}
-    and ${conditions.join("\n    and ")}
+    where ${conditions.join("\n    and ")}
     order by m.id ${order}
-    limit ${limit}
+    limit ${bind(page.limit + 1)}
   ) m
   left join lateral (
     select state, attempts, started_at, sending_at
@@ -105,15 +135,37 @@ export function listStatement(clientId: string, { page, filters }: MessageSearch
   return { text, values };
 }
 
-function conditionsOf(filters: MessageFilters, bind: Bind): string[] {
-  const { channel_id, to, external_ref, since, until } = filters;
+const orderOf = ({ before }: PageRequest): Order => (before === undefined ? "desc" : "asc");
+
+/** The messages of the client from the position of the page on, within the period. */
+function rangeOf(clientId: string, { page, filters }: MessageSearch, bind: Bind): string[] {
+  const { after, before } = page;
+  const { since, until } = filters;
   return [
-    ...(channel_id === undefined ? [] : [`m.channel_id = ${bind(channel_id)}`]),
-    ...(to === undefined ? [] : [`m.recipient = ${bind(to)}`]),
-    ...(external_ref === undefined ? [] : [`m.external_ref = ${bind(external_ref)}`]),
-    ...statusConditions(filters.status, bind),
+    `m.client_id = ${bind(clientId)}`,
+    ...(after === undefined ? [] : [`m.id < ${bind(after)}`]),
+    ...(before === undefined ? [] : [`m.id > ${bind(before)}`]),
     ...(since ? [`m.id >= ${bind(idAt(since.getTime()))}`] : []),
     ...(until ? [`m.id < ${bind(idAt(until.getTime() + 1))}`] : []),
+  ];
+}
+
+/** `sending` is derived from the send; the message itself is still `queued`. */
+function indexedFilters(filters: MessageFilters, bind: Bind): MessageFilter[] {
+  const columns = Object.entries(FILTER_COLUMNS) as [keyof typeof FILTER_COLUMNS, string][];
+  const toFilter = (name: FilterName, column: string, value: string): MessageFilter => ({
+    name,
+    table: "messages",
+    alias: "m",
+    column: `m.${column}`,
+    value: bind(value),
+  });
+  const { status } = filters;
+  return [
+    ...columns.flatMap(([name, column]) =>
+      filters[name] === undefined ? [] : [toFilter(name, column, filters[name])],
+    ),
+    ...(status === undefined ? [] : [toFilter("status", "status", status === "sending" ? "queued" : status)]),
   ];
 }
 
@@ -125,12 +177,9 @@ const HAS_STARTED_SEND = `coalesce((
       and s.id = m.id
     ), false)`;
 
-/** `sending` is derived from the send; the message itself is still `queued`. */
-function statusConditions(status: string | undefined, bind: Bind): string[] {
-  if (status === undefined) return [];
-  if (status === "queued") return ["m.status = 'queued'", `not ${HAS_STARTED_SEND}`];
-  if (status === "sending") return ["m.status = 'queued'", HAS_STARTED_SEND];
-  return [`m.status = ${bind(status)}`];
+function sendConditions(status: string | undefined): string[] {
+  if (status === "queued") return [`not ${HAS_STARTED_SEND}`];
+  return status === "sending" ? [HAS_STARTED_SEND] : [];
 }
 
 /** Limits the time to the range that an id can encode. */
