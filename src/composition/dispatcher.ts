@@ -5,6 +5,7 @@ import { heartbeat } from "../../workers/heartbeat.ts";
 import { createQueueHold } from "../queue/queue-hold.ts";
 import { createReaderClient } from "../queue/redis.ts";
 import { createStreams } from "../queue/streams.ts";
+import { tagsOf } from "../queue/wake-ups.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { createEventDelivery } from "./event-delivery.ts";
@@ -41,10 +42,21 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
   const worker = newId("wrk");
   const heartbeatWorker = heartbeat({ id: worker, process: "dispatcher", db, log });
   const hold = createQueueHold({ db, log });
-  const parts = { worker, aliveForMs: heartbeatWorker.aliveForMs, streams, notifier, hold };
-  const [events, messages] = [createEventDelivery(c, parts), createMessageSending(c, parts)];
+  const parts = { worker, aliveForMs: heartbeatWorker.aliveForMs, hold };
+  const events = createEventDelivery(c, parts);
+  const messages = createMessageSending(c, { ...parts, streams, notifier });
   const limiters = { events: events.limiter, messages: messages.limiter };
-  metrics.addCollector(createGauges({ db, redis, partitions, breakers: events.breakers, limiters, metrics }));
+  metrics.addCollector(
+    createGauges({
+      db,
+      redis,
+      partitions,
+      tags: tagsOf(config),
+      breakers: events.breakers,
+      limiters,
+      metrics,
+    }),
+  );
   return [
     platformConnections(c),
     eventPosterConnections(c),
@@ -52,7 +64,7 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
     notifier,
     dispatcher({
       streams,
-      lanes: [...events.lanes, messages.lane],
+      lanes: [messages.lane],
       inFlight: [events.deliveries, messages.sends],
       backgroundWorkers: [hold, ...events.backgroundWorkers, ...messages.backgroundWorkers],
       hold,

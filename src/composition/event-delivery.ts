@@ -1,28 +1,26 @@
 import type { DependencyContainer } from "tsyringe";
 import { createBatchWriter } from "../../workers/dispatcher/batch-writer.ts";
+import { createClaimLoop } from "../../workers/dispatcher/claim-loop.ts";
 import {
   type ConcurrencyLimiter,
   createConcurrencyLimiter,
 } from "../../workers/dispatcher/concurrency-limiter.ts";
-import { checkPeers } from "../../workers/dispatcher/delivering/check-peers.ts";
+import { checkBreakers } from "../../workers/dispatcher/delivering/check-breakers.ts";
 import { deliverEvent } from "../../workers/dispatcher/delivering/deliver-event.ts";
-import {
-  createInFlightDeliveries,
-  type InFlightDeliveries,
-} from "../../workers/dispatcher/delivering/in-flight.ts";
+import { createDeliveries } from "../../workers/dispatcher/delivering/deliveries.ts";
 import { withLeadFields } from "../../workers/dispatcher/delivering/lead-fields.ts";
 import { withoutRemoteText } from "../../workers/dispatcher/delivering/outcomes.ts";
 import {
   createAttemptRecorder,
   createQuarantineRecorder,
 } from "../../workers/dispatcher/delivering/record.ts";
-import { sweepDeliveries } from "../../workers/dispatcher/delivering/sweeper.ts";
-import { DELIVERY_LANES } from "../../workers/dispatcher/lanes.ts";
-import type { LaneParts } from "../../workers/dispatcher/stream-consumer.ts";
+import { recoverQueue } from "../../workers/dispatcher/delivering/recover-queue.ts";
+import { createWakeUpConsumer } from "../../workers/dispatcher/delivering/wake-up-consumer.ts";
+import { DELIVERY_LANES, type EventLane } from "../../workers/dispatcher/lanes.ts";
 import { type Breakers, createBreakers } from "../queue/breakers.ts";
-import { createParking, type Parking } from "../queue/parking.ts";
 import type { QueueHold } from "../queue/queue-hold.ts";
-import { EVENT_LANES, type EventLane, type Streams } from "../queue/streams.ts";
+import { createWakeUpClient } from "../queue/redis.ts";
+import { tagsOf } from "../queue/wake-ups.ts";
 import { repeat } from "../runtime/async/repeat.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { Worker } from "../runtime/supervise.ts";
@@ -38,6 +36,7 @@ import {
   PARTITIONS,
   PLATFORMS,
   REDIS,
+  REDIS_STATE,
   resolve,
   SECRET_BOX,
   WATCHDOG,
@@ -47,56 +46,81 @@ interface DeliveryParts {
   /** This dispatcher's id in the rows that it claims. */
   worker: string;
   aliveForMs(): number;
-  streams: Streams;
   hold: QueueHold;
 }
 
-/** Creates the parts that deliver events to the clients' backends: slots, circuit breakers, lanes, sweeper, peer check. */
+/** Creates the parts that deliver events to the clients' backends: slots, circuit breakers, claim loop, recovery. */
 export function createEventDelivery(c: DependencyContainer, parts: DeliveryParts) {
-  const [redis, partitions, log] = [resolve(c, REDIS), resolve(c, PARTITIONS), resolve(c, LOG)];
-  const parking = createParking(redis, partitions);
-  const breakers = createBreakers(redis, partitions, { log });
+  const [config, log, metrics] = [resolve(c, CONFIG), resolve(c, LOG), resolve(c, METRICS)];
+  const redisState = resolve(c, REDIS_STATE);
+  const breakers = createBreakers(resolve(c, REDIS), resolve(c, PARTITIONS), { log });
   const limiter = createConcurrencyLimiter({
-    slots: resolve(c, CONFIG).DISPATCHER_CONCURRENCY,
+    slots: config.DISPATCHER_CONCURRENCY,
     lanes: DELIVERY_LANES,
     isUnhealthy: breakers.isUnhealthy,
     isHalfOpen: (clientId) => breakers.stateOfClient(clientId).state === "half_open",
   });
-  const fairness = { parking, breakers, limiter };
-  const deliveries = createDeliveries(c, parts, fairness);
-  return {
-    deliveries,
-    limiter,
+  const mayClaim = () => parts.aliveForMs() > 0 && !parts.hold.isHeld();
+  const deliveries = createClientDeliveries(c, parts, {
     breakers,
-    lanes: lanesOf(deliveries, limiter),
-    backgroundWorkers: createBackgroundWorkers(c, parts, { ...fairness, deliveries }),
-  };
+    limiter,
+    mayClaim,
+    onSlotFree: () => loop.onSlotFree(),
+  });
+  const loop = createClaimLoop({
+    queue: deliveries.queue,
+    mayClaim,
+    // A Redis that is full still answers reads, but takes no wake-ups.
+    hasWakeUps: () => consumer.isReading() && redisState.isWritable(),
+    onClaimed: (found_by, rows) => metrics.claimedDeliveries.inc({ found_by }, rows),
+    log,
+  });
+  const consumer = createWakeUpConsumer({
+    tags: tagsOf(config),
+    connect: () => createWakeUpClient(config),
+    waitForSlots: loop.waitForSlots,
+    wake: (clientIds) => loop.wake(clientIds.map((clientId) => ({ isBulk: false, clientId }))),
+    log,
+  });
+  const [db, onQuarantined] = [resolve(c, DATABASE), createQuarantineRecorder(log, metrics)];
+  const every = (name: Parameters<typeof repeat>[0]["name"], work: () => Promise<void>): Worker =>
+    repeat({ name, intervalMs: 1 * SECOND, work, log });
+  const backgroundWorkers: Worker[] = [
+    consumer,
+    loop,
+    every("delivery_recovery", () => recoverQueue({ db, log, aliveForMs: parts.aliveForMs, onQuarantined })),
+    every("suspect_deliveries", deliveries.deliverSuspects),
+    every("breaker_check", () => checkBreakers({ db, breakers })),
+  ];
+  return { deliveries, limiter, breakers, backgroundWorkers };
 }
 
 interface Fairness {
-  parking: Parking;
   breakers: Breakers;
   limiter: ConcurrencyLimiter<EventLane>;
+  mayClaim(): boolean;
+  onSlotFree(): void;
 }
 
-function createDeliveries(
+function createClientDeliveries(
   c: DependencyContainer,
-  { worker, aliveForMs, hold }: DeliveryParts,
-  { parking, breakers, limiter }: Fairness,
-): InFlightDeliveries {
+  { worker, hold }: DeliveryParts,
+  { breakers, limiter, mayClaim, onSlotFree }: Fairness,
+) {
   const [db, log] = [resolve(c, DATABASE), resolve(c, LOG)];
   const secretBox = withOpenedSecrets(resolve(c, SECRET_BOX));
   const { pages } = resolve(c, PLATFORMS).social;
   const completePayload = (row: ClaimedDelivery) => withLeadFields({ db, secretBox, pages, log }, row);
   const deliveryParts = { secretBox, poster: resolve(c, EVENT_POSTER), breakers, completePayload };
-  return createInFlightDeliveries({
+  return createDeliveries({
     worker,
     db,
-    log,
-    isAlive: () => aliveForMs() > 0,
     limiter,
-    parking,
-    hold,
+    sleepOf: breakers.sleepOf,
+    sleepingClients: breakers.sleepingClients,
+    mayClaim,
+    isHeld: hold.isHeld,
+    onSlotFree,
     batchWriter: createBatchWriter({
       what: "delivery",
       write: (finishes) => finishDeliveries(db, finishes),
@@ -107,42 +131,4 @@ function createDeliveries(
     deliver: (row, control) => deliverEvent(deliveryParts, row, control),
     record: createAttemptRecorder(log, resolve(c, METRICS)),
   });
-}
-
-const lanesOf = (deliveries: InFlightDeliveries, limiter: ConcurrencyLimiter<EventLane>): LaneParts[] =>
-  EVENT_LANES.map((lane) => ({
-    lane,
-    idPrefix: "evt",
-    waitForFreeSlots: () => limiter.waitForFreeSlots(lane),
-    freeSlots: () => limiter.freeSlotsIn(lane),
-    dispatch: (entries) => deliveries.dispatch(lane, entries),
-  }));
-
-function createBackgroundWorkers(
-  c: DependencyContainer,
-  { aliveForMs, streams }: DeliveryParts,
-  { parking, ...peerParts }: Fairness & { deliveries: InFlightDeliveries },
-): Worker[] {
-  const [db, log] = [resolve(c, DATABASE), resolve(c, LOG)];
-  const onQuarantined = createQuarantineRecorder(log, resolve(c, METRICS));
-  return [
-    repeat({
-      name: "delivery_sweep",
-      intervalMs: 1 * SECOND,
-      work: () => sweepDeliveries({ db, streams, parking, log, aliveForMs, onQuarantined }),
-      log,
-    }),
-    repeat({
-      name: "suspect_deliveries",
-      intervalMs: 1 * SECOND,
-      work: peerParts.deliveries.deliverSuspects,
-      log,
-    }),
-    repeat({
-      name: "peer_check",
-      intervalMs: 1 * SECOND,
-      work: () => checkPeers({ streams, parking, ...peerParts }),
-      log,
-    }),
-  ];
 }

@@ -17,8 +17,8 @@ import { withoutPlatformIds, writeSends } from "../../workers/dispatcher/sending
 import type { LaneParts } from "../../workers/dispatcher/stream-consumer.ts";
 import { type ChannelQueues, createChannelQueues } from "../queue/channel-queues.ts";
 import type { QueueHold } from "../queue/queue-hold.ts";
-import type { QueueNotifier } from "../queue/queue-notifier.ts";
 import type { Entry, Streams } from "../queue/streams.ts";
+import type { EventNotifier } from "../queue/wake-ups.ts";
 import { repeat } from "../runtime/async/repeat.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { Worker } from "../runtime/supervise.ts";
@@ -43,7 +43,7 @@ interface SendingParts {
   aliveForMs(): number;
   streams: Streams;
   /** The notifier for events. */
-  notifier: QueueNotifier;
+  notifier: EventNotifier;
   hold: QueueHold;
 }
 

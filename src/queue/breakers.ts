@@ -1,5 +1,5 @@
 import { PROBE_LEASE_MS } from "../runtime/deadlines.ts";
-import { HOUR } from "../runtime/durations.ts";
+import { HOUR, SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/logging/log.ts";
 import { type Breaker, createBreakerStore, readBreaker } from "./breaker-store.ts";
 import {
@@ -34,6 +34,8 @@ type BreakerState =
 const CLOSED: BreakerState = { state: "closed" };
 
 const IDLE_BREAKER_TTL_MS = 1 * HOUR;
+/** While another dispatcher probes the destination. */
+const HALF_OPEN_WAIT_MS = 5 * SECOND;
 
 function stateAt(breaker: Breaker | undefined, now: number): BreakerState {
   if (!breaker) return CLOSED;
@@ -81,6 +83,8 @@ export function createBreakers(
   const breakersByClient = new Map<string, Breaker>();
   /** Probes of this process by client, and when each expires without a result. */
   const probesUntil = new Map<string, number>();
+  /** When this process may try again to probe a client that another dispatcher probes. */
+  const probesDeniedUntil = new Map<string, number>();
   const countsByClient = new Map<string, FailureCounts & { origin: string }>();
 
   async function open({ clientId, origin }: Destination, last?: Breaker): Promise<void> {
@@ -103,7 +107,8 @@ export function createBreakers(
 
   async function close(clientId: string): Promise<void> {
     log?.info("breaker.closed", { client: clientId, origin: breakersByClient.get(clientId)?.origin });
-    for (const map of [breakersByClient, countsByClient, probesUntil]) map.delete(clientId);
+    for (const map of [breakersByClient, countsByClient, probesUntil, probesDeniedUntil])
+      map.delete(clientId);
     await store.remove(clientId);
   }
 
@@ -129,6 +134,13 @@ export function createBreakers(
     if (shouldOpen(recordCall(destination, isFailure))) await open(destination);
   }
 
+  function sleepOf(clientId: string): number {
+    const state = stateAt(breakersByClient.get(clientId), now());
+    if (state.state === "closed") return 0;
+    if (state.state === "open") return state.remaining;
+    return Math.max(0, (probesDeniedUntil.get(clientId) ?? 0) - now());
+  }
+
   return {
     stateOf: (destination: Destination): BreakerState => stateAt(breakerOf(destination), now()),
     /** For callers that do not know the client's current origin. */
@@ -140,9 +152,15 @@ export function createBreakers(
       if ((probesUntil.get(clientId) ?? 0) > now()) return false;
       probesUntil.set(clientId, now() + PROBE_LEASE_MS);
       const isAcquired = await store.tryAcquireProbe(clientId);
-      if (!isAcquired) probesUntil.delete(clientId);
-      return isAcquired;
+      if (isAcquired) return true;
+      probesUntil.delete(clientId);
+      probesDeniedUntil.set(clientId, now() + HALF_OPEN_WAIT_MS);
+      return false;
     },
+    /** Milliseconds until calls for the client may start: while its breaker is open, or another dispatcher probes it. */
+    sleepOf,
+    /** Clients for which no call may start now. */
+    sleepingClients: (): string[] => [...breakersByClient.keys()].filter((clientId) => sleepOf(clientId) > 0),
     /** Never throws: without Redis, the other dispatchers count failures themselves. */
     recordResult: (destination: Destination, result: CallResult): Promise<void> =>
       applyResult(destination, result).catch(() => {}),
@@ -153,6 +171,13 @@ export function createBreakers(
       for (const [clientId, { until }] of breakersByClient) if (until < cutoff) await close(clientId);
       for (const [clientId, counts] of countsByClient)
         if (isExpired(counts, now())) countsByClient.delete(clientId);
+    },
+    /** Clients whose breaker is not closed. */
+    clients: (): string[] => [...breakersByClient.keys()],
+    /** Closes the breaker of a client whose backend has another origin now. */
+    async closeFormer({ clientId, origin }: Destination): Promise<void> {
+      const breaker = breakersByClient.get(clientId);
+      if (breaker && breaker.origin !== origin) await close(clientId);
     },
     counts: () => countStates([...breakersByClient.values()], now()),
   };

@@ -2,9 +2,8 @@ import { createBatcher } from "../runtime/async/batcher.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/logging/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
-import type { Database, Queryable } from "../store/database/database.ts";
 import type { RedisClient } from "./redis.ts";
-import type { Lane, QueueRef, Streams } from "./streams.ts";
+import type { QueueRef, Streams } from "./streams.ts";
 
 /**
  * The notifier has an epoch or none. It gets one when Redis answers: at the start, on each reconnect and every 5 s.
@@ -20,38 +19,9 @@ export interface QueueNotifier<R extends QueueRef = QueueRef> {
   notify(refs: readonly R[]): void;
 }
 
-/** Collects the refs of one run of a transaction; `release` notifies and is called after the commit. */
-export function deferUntilCommit(notifier: QueueNotifier): QueueNotifier & { release(): void } {
-  const deferred: QueueRef[] = [];
-  return {
-    epoch: notifier.epoch,
-    notify: (refs) => void deferred.push(...refs),
-    release: () => notifier.notify(deferred.splice(0)),
-  };
-}
-
-interface NotifyingParts {
-  db: Database;
-  notifier: QueueNotifier;
-}
-
-/** Runs a transaction and notifies after its commit. After a deadlock only the refs of the last run count. */
-export async function notifyAfterCommit<T>(
-  { db, notifier }: NotifyingParts,
-  work: (tx: Queryable, deferredNotifier: QueueNotifier) => Promise<T>,
-): Promise<T> {
-  const { result, deferredNotifier } = await db.transaction(async (tx) => {
-    const deferredNotifier = deferUntilCommit(notifier);
-    return { result: await work(tx, deferredNotifier), deferredNotifier };
-  });
-  deferredNotifier.release();
-  return result;
-}
-
 interface QueueNotifierParts<R extends QueueRef> {
   redis: RedisClient;
   streams: Streams;
-  lane: Lane;
   /** Marks rows as not queued. */
   unmarkQueued(refs: readonly R[]): Promise<void>;
   /** Reads from Postgres whether the queue is held. */
@@ -65,7 +35,6 @@ const CHECK_INTERVAL_MS = 5 * SECOND;
 export function createQueueNotifier<R extends QueueRef = QueueRef>({
   redis,
   streams,
-  lane,
   unmarkQueued,
   readIsHeld,
   log,
@@ -89,7 +58,7 @@ export function createQueueNotifier<R extends QueueRef = QueueRef>({
 
   async function addToStream(refs: readonly R[]): Promise<void> {
     try {
-      await streams.add(lane, refs);
+      await streams.add("outbound", refs);
     } catch {
       epoch = null; // until the next check, new rows are stored as not queued and the sweep queues them
       await unmarkQueued(refs).catch((error) => log.warn("queue.unmark_failed", { err: error }));
@@ -107,7 +76,7 @@ export function createQueueNotifier<R extends QueueRef = QueueRef>({
   });
 
   return {
-    name: `${lane}-notifier`,
+    name: "outbound-notifier",
     epoch: () => (isHeld ? null : epoch),
     notify(refs) {
       if (refs.length > 0) void batcher.add(refs);

@@ -3,12 +3,12 @@ import type { Queryable } from "../store/database/database.ts";
 import { countFailedDeliveries, groupDeliveries } from "../store/events/queue-metrics.ts";
 import { countFailedMessages, groupSends } from "../store/messages/queue-metrics.ts";
 import { readQueueHold } from "../store/processes/queue-hold.ts";
-import { isOpen, listBreakers } from "./breaker-store.ts";
-import { createParking } from "./parking.ts";
+import { type Breaker, isOpen, listBreakers } from "./breaker-store.ts";
 import type { RedisClient } from "./redis.ts";
-import { createStreams, type Stream } from "./streams.ts";
+import { createStreams, partitionOf } from "./streams.ts";
 import { type WaitingClient, waitingClientsOf } from "./waiting-clients.ts";
-import { type QueueGroups, type WaitingWork, waitingWorkOf } from "./waiting-work.ts";
+import { type QueueGroups, type StreamScope, type WaitingWork, waitingWorkOf } from "./waiting-work.ts";
+import { countUnread, tagOf, wakeUpStream } from "./wake-ups.ts";
 
 /**
  * State of one stream. Values that only Redis has are null while it is unavailable; deliveries that wait for a circuit
@@ -16,10 +16,10 @@ import { type QueueGroups, type WaitingWork, waitingWorkOf } from "./waiting-wor
  */
 export interface StreamStatus extends WaitingWork {
   stream: string;
-  /** Entries in the stream, read or not. */
+  /** Entries that no dispatcher has read. Replays have no entries. */
   depth: number | null;
-  /** Deliveries that wait because their clients used their shares of slots. */
-  parked: number | null;
+  /** Always 0: deliveries wait in Postgres only. */
+  parked: number;
   /** The same number on both event lanes: a breaker blocks a client's events on either. */
   open_breakers: number | null;
 }
@@ -36,24 +36,25 @@ export interface QueueParts {
   db: Queryable;
   redis: RedisClient;
   partitions: number;
+  tags: readonly number[];
 }
 
-export async function queueStatus({ db, redis, partitions }: QueueParts): Promise<QueueStatus> {
-  const streams = createStreams(redis, partitions);
-  const [{ held, since }, groups, redisFigures] = await Promise.all([
-    readQueueHold(db),
-    readGroups(db),
-    Promise.all(streams.all.map((stream) => readRedis(redis, stream, partitions))),
+export async function queueStatus(parts: QueueParts): Promise<QueueStatus> {
+  const [{ held, since }, groups, breakers] = await Promise.all([
+    readQueueHold(parts.db),
+    readGroups(parts.db),
+    readBreakers(parts).catch(() => null),
   ]);
-  const scopes = streams.all.map((stream, index) => {
-    const { blockedClients, ...figures } = redisFigures[index] as RedisFigures;
-    return { key: stream.key, stream, partitions, blockedClients, figures };
-  });
-  const data = scopes.map(({ key, figures, ...scope }) => ({
-    stream: key,
-    ...figures,
-    ...waitingWorkOf(groups, scope),
-  }));
+  const scopes = [...eventScopes(parts, breakers), ...sendScopes(parts)];
+  const data = await Promise.all(
+    scopes.map(async (scope) => ({
+      stream: scope.key,
+      depth: await scope.readDepth().catch(() => null),
+      parked: 0,
+      open_breakers: scope.openBreakers,
+      ...waitingWorkOf(groups, scope),
+    })),
+  );
   return { held, held_since: since, data, clients: waitingClientsOf(groups, scopes) };
 }
 
@@ -67,30 +68,44 @@ async function readGroups(db: Queryable): Promise<QueueGroups> {
   return { sends, deliveries, failedMessages, failedDeliveries };
 }
 
-type RedisFigures = Pick<StreamStatus, "depth" | "parked" | "open_breakers"> & {
-  blockedClients: ReadonlySet<string>;
-};
+/** By client. */
+async function readBreakers({ redis, partitions }: QueueParts): Promise<Map<string, Breaker>> {
+  const lists = await Promise.all(
+    Array.from({ length: partitions }, (_, partition) => listBreakers(redis, partition)),
+  );
+  return new Map(lists.flatMap((list) => [...list]));
+}
 
-async function readRedis(
-  redis: RedisClient,
-  { lane, partition, key }: Stream,
-  partitions: number,
-): Promise<RedisFigures> {
-  const depth = createStreams(redis, partitions)
-    .depth(key)
-    .catch(() => null);
-  if (lane === "outbound")
-    return { depth: await depth, parked: 0, open_breakers: 0, blockedClients: new Set() };
-  const [parked, breakers] = await Promise.all([
-    createParking(redis, partitions)
-      .count(lane, partition)
-      .catch(() => null),
-    listBreakers(redis, partition).catch(() => null),
-  ]);
-  return {
-    depth: await depth,
-    parked,
-    open_breakers: breakers && [...breakers.values()].filter(isOpen).length,
-    blockedClients: new Set(breakers?.keys()),
-  };
+/** A stream, and what only Redis knows of it. */
+interface StatusScope extends StreamScope {
+  key: string;
+  openBreakers: number | null;
+  readDepth(): Promise<number | null>;
+}
+
+const eventScopes = ({ redis, tags }: QueueParts, breakers: Map<string, Breaker> | null): StatusScope[] =>
+  tags.flatMap((tag) => {
+    const isOwn = (clientId: string) => tagOf(clientId, tags) === tag;
+    const own = breakers && [...breakers].filter(([clientId]) => isOwn(clientId));
+    const scope = {
+      isOwn,
+      blockedClients: new Set(own?.map(([clientId]) => clientId)),
+      openBreakers: own?.filter(([, breaker]) => isOpen(breaker)).length ?? null,
+    };
+    return [
+      { ...scope, lane: "events", key: wakeUpStream(tag), readDepth: () => countUnread(redis, tag) },
+      { ...scope, lane: "bulk", key: `{${tag}}:bulk`, readDepth: async () => (breakers ? 0 : null) },
+    ] as const;
+  });
+
+function sendScopes({ redis, partitions }: QueueParts): StatusScope[] {
+  const streams = createStreams(redis, partitions);
+  return streams.all.map(({ key, partition }) => ({
+    lane: "outbound",
+    key,
+    isOwn: (clientId) => partitionOf(clientId, partitions) === partition,
+    blockedClients: new Set(),
+    openBreakers: 0,
+    readDepth: () => streams.depth(key),
+  }));
 }

@@ -3,8 +3,6 @@ import { type ChainableCommander, Cluster, type ClusterOptions, Redis } from "io
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
-import type { Log } from "../runtime/logging/log.ts";
-import { createOutageLogger } from "../runtime/logging/outage-logger.ts";
 
 type Settings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;
 
@@ -17,27 +15,14 @@ const backOff = (maxDelayMs: number) => (attempt: number) => Math.min(200 * 2 **
  * The client for commands that must not wait: they fail immediately while Redis is unavailable, and after
  * `commandTimeout` when it hangs. Blocking reads need a reader client.
  */
-export function createProducerClient(
-  settings: Settings,
-  log: Log,
-  commandTimeout = COMMAND_TIMEOUT_MS,
-): RedisClient {
-  const client = createClient(settings, { ...FAIL_FAST, commandTimeout });
-  const outageLogger = createOutageLogger(log, {
-    unavailable: "redis.unavailable",
-    recovered: "redis.recovered",
-  });
-  client.on("error", outageLogger.failed);
-  client.on("ready", outageLogger.recovered);
-  return client;
-}
+export const createProducerClient = (settings: Settings, commandTimeout = COMMAND_TIMEOUT_MS): RedisClient =>
+  createClient(settings, { ...FAIL_FAST, commandTimeout });
 
 /** The client for blocking reads. It belongs to one reader, which sets the timeout of each read. */
-export function createReaderClient(settings: Settings): RedisClient {
-  const client = createClient(settings, WAIT_FOR_REDIS);
-  client.on("error", () => {}); // the producer client logs outages
-  return client;
-}
+export const createReaderClient = (settings: Settings): RedisClient => createClient(settings, WAIT_FOR_REDIS);
+
+/** The client for wake-ups: a blocking read fails as soon as its connection closes, and its reader opens another one. */
+export const createWakeUpClient = (settings: Settings): RedisClient => createClient(settings, FAIL_ON_CLOSE);
 
 interface ConnectionOptions {
   /** Null: a command waits until Redis is available. */
@@ -60,13 +45,18 @@ const WAIT_FOR_REDIS: ConnectionOptions = {
   retryStrategy: backOff(500),
 };
 
+const FAIL_ON_CLOSE: ConnectionOptions = { ...FAIL_FAST, maxRetriesPerRequest: 0 };
+
 const firstNode = ({ REDIS_URL }: Settings) => REDIS_URL.nodes[0] as string;
 
 /** The client connects at its first command or in `awaitConnection`: creating one opens no socket and no timer. */
 function createClient(settings: Settings, options: ConnectionOptions): RedisClient {
   const connecting = { lazyConnect: true, enableOfflineQueue: options.maxRetriesPerRequest === null };
-  if (settings.REDIS_URL.cluster) return createCluster(settings, options, connecting);
-  return new Redis(firstNode(settings), { ...tls(settings), ...options, ...connecting });
+  const client = settings.REDIS_URL.cluster
+    ? createCluster(settings, options, connecting)
+    : new Redis(firstNode(settings), { ...tls(settings), ...options, ...connecting });
+  client.on("error", () => {}); // redis-state.ts logs outages; without a listener the client prints its errors
+  return client;
 }
 
 function createCluster(

@@ -1,25 +1,22 @@
 import type { Config } from "../runtime/config/config.ts";
-import type { DeliveryRef } from "../store/events/delivery-refs.ts";
 import { readQueueEpoch } from "./queue-epoch.ts";
 import { execPipeline, type RedisClient } from "./redis.ts";
 
-/** Lanes of events: fresh ones, and replays in bulk, which never delay fresh ones. */
-export const EVENT_LANES = ["events", "bulk"] as const;
-export type EventLane = (typeof EVENT_LANES)[number];
-
 /** The outbound lane carries messages. */
-const LANES = [...EVENT_LANES, "outbound"] as const;
+const LANES = ["outbound"] as const;
 export type Lane = (typeof LANES)[number];
 
-export interface Stream<L extends Lane = Lane> {
-  lane: L;
+export interface Stream {
+  lane: Lane;
   partition: number;
   /** In braces: a cluster keeps all keys with the same tag on one node. */
   key: string;
 }
 
-/** Names a row; for a send also its channel and the rate slot reserved for it. */
-export interface QueueRef extends DeliveryRef {
+/** Names a send, its channel and the rate slot reserved for it. */
+export interface QueueRef {
+  clientId: string;
+  id: string;
   channelId?: string;
   slotAt?: number | undefined;
 }
@@ -51,18 +48,19 @@ const ADD_ENTRIES = `
 export type Streams = ReturnType<typeof createStreams>;
 
 export function createStreams(redis: RedisClient, partitions: number) {
-  const streamsOf = <L extends Lane>(lane: L): Stream<L>[] =>
-    Array.from({ length: partitions }, (_, partition) => ({
-      lane,
-      partition,
-      key: streamKey(lane, partition),
-    }));
-  const all = LANES.flatMap((lane): Stream[] => streamsOf(lane));
+  const all = LANES.flatMap((lane) =>
+    Array.from(
+      { length: partitions },
+      (_, partition): Stream => ({
+        lane,
+        partition,
+        key: streamKey(lane, partition),
+      }),
+    ),
+  );
   const keyOf = (lane: Lane, clientId: string) => streamKey(lane, partitionOf(clientId, partitions));
   return {
     all,
-    /** The streams of the event lanes. */
-    eventStreams: EVENT_LANES.flatMap((lane): Stream<EventLane>[] => streamsOf(lane)),
     partitions,
     /** Throws when Redis did not accept all of them. */
     async add(lane: Lane, refs: readonly QueueRef[]): Promise<void> {

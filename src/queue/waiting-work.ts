@@ -1,7 +1,6 @@
 import { SECOND } from "../runtime/durations.ts";
 import { timeOfId } from "../runtime/ids.ts";
 import type { DeliveryGroup, FailureGroup, QueueGroup } from "../store/events/queue-metrics.ts";
-import { partitionOf, type Stream } from "./streams.ts";
 
 /** Why a row waits. Every waiting row has exactly one reason. */
 export const WAIT_REASONS = ["due", "order", "rate", "retry", "reconnect", "breaker"] as const;
@@ -26,8 +25,9 @@ export interface QueueGroups {
 }
 
 export interface StreamScope {
-  stream: Pick<Stream, "lane" | "partition">;
-  partitions: number;
+  lane: "events" | "bulk" | "outbound";
+  /** True for the clients whose rows belong to the stream. */
+  isOwn(clientId: string): boolean;
   /** Clients whose circuit breaker is not closed: their deliveries wait for it. */
   blockedClients: ReadonlySet<string>;
 }
@@ -39,10 +39,9 @@ export const waitReasonOf = (situation: Situation): Exclude<Situation, "in_fligh
   situation === "in_flight" || situation === "unknown" ? null : situation;
 
 const isInStream =
-  ({ stream, partitions }: StreamScope) =>
+  ({ lane, isOwn }: StreamScope) =>
   ({ client_id, is_bulk }: { client_id: string; is_bulk?: boolean }) =>
-    partitionOf(client_id, partitions) === stream.partition &&
-    (is_bulk ?? false) === (stream.lane === "bulk");
+    isOwn(client_id) && (is_bulk ?? false) === (lane === "bulk");
 
 /** Rows of one client in a stream that wait for the same reason. */
 interface WaitingRows {
@@ -52,12 +51,11 @@ interface WaitingRows {
 }
 
 const rowsOf = ({ sends, deliveries }: QueueGroups, scope: StreamScope): QueueGroup[] =>
-  (scope.stream.lane === "outbound" ? sends : deliveries).filter(isInStream(scope));
+  (scope.lane === "outbound" ? sends : deliveries).filter(isInStream(scope));
 
 /** The waiting rows of one stream; rows of a client with the same reason may be in several groups. */
 export function waitingRowsOf(groups: QueueGroups, scope: StreamScope): WaitingRows[] {
-  const { stream, blockedClients } = scope;
-  const isBlocked = (clientId: string) => stream.lane !== "outbound" && blockedClients.has(clientId);
+  const isBlocked = (clientId: string) => scope.blockedClients.has(clientId);
   return rowsOf(groups, scope).flatMap(({ client_id, situation, count }) => {
     const reason = waitReasonOf(situation);
     return reason === null ? [] : [{ client_id, reason: isBlocked(client_id) ? "breaker" : reason, count }];
@@ -67,7 +65,7 @@ export function waitingRowsOf(groups: QueueGroups, scope: StreamScope): WaitingR
 /** Reduces the groups of all streams to the figures of one. */
 export function waitingWorkOf(groups: QueueGroups, scope: StreamScope, now = Date.now()): WaitingWork {
   const rows = rowsOf(groups, scope);
-  const isOutbound = scope.stream.lane === "outbound";
+  const isOutbound = scope.lane === "outbound";
   const failures = (isOutbound ? groups.failedMessages : groups.failedDeliveries).filter(isInStream(scope));
   const waitingRows = waitingRowsOf(groups, scope);
   const countOf = (reason: WaitReason) => sum(waitingRows.filter((row) => row.reason === reason));

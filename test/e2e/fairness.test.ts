@@ -1,16 +1,16 @@
-import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import { type EventDraft, recordEvents } from "../../src/domain/events/record-events.ts";
 import { replayEvents } from "../../src/domain/events/replay.ts";
-import { createParking } from "../../src/queue/parking.ts";
-import { createStreams } from "../../src/queue/streams.ts";
-import { HOUR, MINUTE, SECOND } from "../../src/runtime/durations.ts";
-import { newId } from "../../src/runtime/ids.ts";
-import { databaseTime } from "../../src/store/database/clock.ts";
-import { answerWith, type ClientBackend, startClientBackend } from "../fixtures/events/client-backend.ts";
+import { HOUR, MINUTE } from "../../src/runtime/durations.ts";
+import { BREAKERS_KEY, untilBreakersRead } from "../fixtures/events/breakers.ts";
+import {
+  answerWith,
+  type ClientBackend,
+  startClientBackend,
+  startClientWithBackend,
+} from "../fixtures/events/client-backend.ts";
 import {
   countDeliveries,
-  countParked,
   createTestNotifier,
   makeDeliveriesDue,
   queueEvents,
@@ -31,19 +31,8 @@ const dispatcher = await startDispatcher(t, {
   settings: { DISPATCHER_CONCURRENCY: String(SLOTS) },
   deadline: 10 * MINUTE, // a call ends only when its backend answers
 });
-const BREAKERS_KEY = "{events:0}:breakers";
 
-/** A client whose webhook_url is this backend. */
-async function makeClientWith(backend: ClientBackend): Promise<Tenant> {
-  const client = await makeTenant(dispatcher);
-  await configureWebhook(dispatcher, client, { url: backend.url });
-  return client;
-}
-
-async function startClient(t: Test) {
-  const backend = await startClientBackend(t);
-  return { backend, client: await makeClientWith(backend) };
-}
+const startClient = (t: Test) => startClientWithBackend(t, dispatcher);
 
 const emptyDrafts = (count: number): Partial<EventDraft>[] => times(count, () => ({}));
 const untilAllDelivered = (client: Tenant, count: number) =>
@@ -58,7 +47,7 @@ t.test("a hanging backend with a fifth of the traffic does not delay other clien
     ...(index % 4 === 0 ? [draftOf(hanging.client.id)] : []),
     draftOf(clientId),
   ]);
-  await recordEvents(dispatcher.db, drafts, await createTestNotifier(dispatcher));
+  await recordEvents(dispatcher.db, drafts, createTestNotifier(dispatcher));
   const receivedByOthers = () => others.flatMap(({ backend }) => backend.received);
   await until(
     "the other clients received their events",
@@ -78,7 +67,6 @@ t.test("a single client uses at most half of the slots", async (t) => {
   const { backend, client } = await startClient(t);
   backend.pauseAnswers();
   await queueEvents(dispatcher, client, ...emptyDrafts(30));
-  await until("the rest is parked", async () => (await countParked(dispatcher, client)) >= 30 - HALF_SLOTS);
   await until("half of the slots are in use", () => backend.openRequests() === HALF_SLOTS);
   t.equal(backend.received.length, HALF_SLOTS);
   backend.release(3);
@@ -93,9 +81,6 @@ t.test("a single client uses at most half of the slots", async (t) => {
 t.test("as many calls of a client start as end at the same moment", async (t) => {
   const { backend, client } = await startClient(t);
   const WAVES = 12;
-  // A table of another type fails the check of peers: only the end of a call starts a parked delivery.
-  await dispatcher.redis.set(BREAKERS_KEY, "no table");
-  t.teardown(() => dispatcher.redis.del(BREAKERS_KEY));
   backend.pauseAnswers();
   const pausedAnswer = backend.answer;
   backend.answer = (response, event) => {
@@ -115,7 +100,6 @@ t.test("a client with a failing backend uses a tenth of the slots until it answe
   await updateDelivery(dispatcher, failed, { next_attempt_at: new Date(Date.now() + HOUR) });
   backend.pauseAnswers();
   await queueEvents(dispatcher, client, ...emptyDrafts(8));
-  await until("the rest is parked", async () => (await countParked(dispatcher, client)) >= 8 - TENTH_SLOTS);
   await until("a tenth of the slots is in use", () => backend.openRequests() === TENTH_SLOTS);
   backend.release(1);
   await until("the client counts as healthy again", () => backend.openRequests() === 7);
@@ -144,14 +128,12 @@ t.test(
     backend.pauseAnswers();
     t.same(await replayEvents(dispatcher.db, client.id, { since }), { queued: 12, not_redispatched: 0 });
     await until("a twentieth of the slots is in use", () => backend.openRequests() === TWENTIETH_SLOTS);
-    const parking = createParking(dispatcher.redis, 1);
-    await until("the rest is parked", async () => (await parking.count("bulk", 0)) === 12 - TWENTIETH_SLOTS);
 
     await replayEvents(dispatcher.db, other.client.id, { since });
     await untilAllDelivered(other.client, 1);
     await Promise.all([
       queueEvents(dispatcher, client, ...emptyDrafts(5)),
-      makeEvents(dispatcher, other.client, ...emptyDrafts(5)), // the sweep queues fresh events before replays
+      makeEvents(dispatcher, other.client, ...emptyDrafts(5)), // the poll finds fresh events besides replays
     ]);
     await until(
       "the client's own fresh events are in flight",
@@ -213,51 +195,6 @@ t.test("a hanging client does not delay another client on the same host", async 
   await untilAllDelivered(slow, HALF_SLOTS + 5);
 });
 
-t.test("deliveries that a dead dispatcher parked are delivered by another", async (t) => {
-  const { backend, client } = await startClient(t);
-  const ids = await dispatcher.db.transaction(async (tx) => {
-    const recorded = (await recordEvents(
-      tx,
-      times(3, () => draftOf(client.id)),
-    )) as string[];
-    // Keep the sweep from queueing them.
-    await tx.query("update deliveries set enqueued_at = now() + interval '1 day' where client_id = $1", [
-      client.id,
-    ]);
-    return recorded;
-  });
-  await createParking(dispatcher.redis, 1).park("events", [{ clientId: client.id, ids }]);
-  await untilAllDelivered(client, 3);
-  await until("nothing is parked any more", async () => (await countParked(dispatcher, client)) === 0);
-  t.equal(backend.received.length, 3);
-});
-
-t.test("ten thousand deliveries are parked, and further ones are postponed without an attempt", async (t) => {
-  const { backend, client } = await startClient(t);
-  backend.pauseAnswers();
-  const before = await databaseTime(dispatcher.db);
-  const parkedKey = `{events:0}:parked:${client.id}`;
-  await queueEvents(dispatcher, client, ...emptyDrafts(HALF_SLOTS));
-  await until("the client uses its share of slots", () => backend.openRequests() === HALF_SLOTS);
-  await dispatcher.redis.zadd(parkedKey, ...Array.from({ length: 9_990 }, () => [0, newId("evt")]).flat());
-  await queueEvents(dispatcher, client, ...emptyDrafts(20));
-  await until("ten thousand are parked", async () => (await countParked(dispatcher, client)) === 10_000);
-  const deferredRows = await until("the others are postponed", async () => {
-    const rows = await dispatcher.db.query<Record<string, unknown>>(
-      `select state, attempts
-      from deliveries
-      where client_id = $1
-      and next_attempt_at > $2::timestamptz + interval '5 seconds'`,
-      [client.id, before],
-    );
-    return rows.length >= 10 ? rows : undefined;
-  });
-  for (const row of deferredRows) t.same(row, { state: "pending", attempts: 0 });
-  t.ok(backend.openRequests() <= HALF_SLOTS);
-  await dispatcher.db.query("delete from deliveries where client_id = $1 and state = 'pending'", [client.id]);
-  await dispatcher.redis.del(parkedKey);
-});
-
 /** Opens the breaker with five failures in a row; returns the events, whose retries wait. */
 async function failFiveTimes(backend: ClientBackend, client: Tenant): Promise<string[]> {
   backend.answer = answerWith(503);
@@ -278,14 +215,6 @@ async function openBreakerUntil(client: Tenant, time: number): Promise<void> {
   await dispatcher.redis.hset(BREAKERS_KEY, client.id, JSON.stringify(breaker));
 }
 
-/** Waits until the dispatcher has read the breakers: it then removes one that had no probe for an hour. */
-async function untilBreakersRead(): Promise<void> {
-  const idle = { origin: "https://backend.example", until: 0, failedProbes: 0 };
-  const clientId = randomUUID();
-  await dispatcher.redis.hset(BREAKERS_KEY, clientId, JSON.stringify(idle));
-  await until("the breakers are read", async () => !(await dispatcher.redis.hexists(BREAKERS_KEY, clientId)));
-}
-
 t.test("a breaker opens after five failures in a row, and is then probed by one call", async (t) => {
   const { backend, client } = await startClient(t);
   const configRow = () =>
@@ -294,22 +223,16 @@ t.test("a breaker opens after five failures in a row, and is then probed by one 
   const failed = await failFiveTimes(backend, client);
   t.match(await readBreaker(client), { origin: backend.url, failedProbes: 0, until: Number });
   await openBreakerUntil(client, Date.now() + HOUR); // its five seconds could end during the next checks
-  await untilBreakersRead();
+  await untilBreakersRead(dispatcher);
   const fresh = await queueEvents(dispatcher, client, ...emptyDrafts(6));
-  const queuedAt = await databaseTime(dispatcher.db);
-  for (const id of fresh) {
-    const row = await until("the delivery is postponed", async () => {
-      const found = await readDelivery(dispatcher, id);
-      return Number(found.next_attempt_at) > Number(queuedAt) + SECOND ? found : undefined;
-    });
-    t.match(row, { state: "pending", attempts: 0, last_error: null });
-  }
+  const untouched = await Promise.all(fresh.map((id) => readDelivery(dispatcher, id)));
+  await untilBreakersRead(dispatcher);
   t.equal(backend.received.length, 5, "no request");
+  t.same(await Promise.all(fresh.map((id) => readDelivery(dispatcher, id))), untouched, "no row is written");
 
-  const { depth } = createStreams(dispatcher.redis, 1);
   const hasSingleProbe = async () => {
     await makeDeliveriesDue(dispatcher, client, ...failed, ...fresh);
-    await until("the stream is empty", async () => (await depth("{events:0}")) === 0);
+    await untilBreakersRead(dispatcher);
     return backend.openRequests() === 1;
   };
   backend.pauseAnswers();

@@ -30,7 +30,7 @@ async function open(t: Test) {
 /** Returns the part of an id that its time determines. */
 const withoutPrefix = (id: string) => id.slice(id.indexOf("_") + 1);
 
-/** Inserts an event of that time with a delivery and an attempt, and a message; returns the common part of their ids. */
+/** Inserts an event of that time with a claimed delivery and an attempt, and a message; returns the common part of their ids. */
 async function makeRows(db: Database, clientId: string, time: number): Promise<string> {
   const [event, message] = (["evt", "msg"] as const).map(
     (prefix) => `${firstIdAt(prefix, time)}${"0".repeat(16)}`,
@@ -40,7 +40,12 @@ async function makeRows(db: Database, clientId: string, time: number): Promise<s
     "insert into events (client_id, id, type, occurred_at, is_late, payload) values ($1, $2, 'webhook.test', now(), false, '{}')",
     values,
   );
-  await db.query("insert into deliveries (client_id, id, state) values ($1, $2, 'failed')", values);
+  await db.query("insert into deliveries (client_id, id, state) values ($1, $2, 'pending')", values);
+  await db.query(
+    `insert into delivery_queue (client_id, id, worker_id, lease, claimed_at)
+    values ($1, $2, 'wrk_1', gen_random_uuid(), now())`,
+    values,
+  );
   await db.query(
     "insert into attempts (client_id, id, attempt, at, duration_ms) values ($1, $2, 1, now(), 5)",
     values,
@@ -108,11 +113,17 @@ t.test("a partition is dropped when all its rows have passed their retention", a
     [first, second],
     `${stray} was in the default partition`,
   );
+  t.same(
+    Object.keys(await partitionByRow(db, "delivery_queue")),
+    [first, second],
+    "no row of a deleted event",
+  );
   t.match(
     await applyRetention(SHORT_RETENTION, db, NOON + 3 * DAY + 13 * HOUR),
     bothHistories({ dropped: 1 }),
   );
-  for (const table of TABLES) t.same(Object.keys(await partitionByRow(db, table)), [second]);
+  for (const table of [...TABLES, "delivery_queue"])
+    t.same(Object.keys(await partitionByRow(db, table)), [second]);
 });
 
 const LONG_RETENTION = { EVENT_RETENTION_DAYS: 3_650, MESSAGE_RETENTION_DAYS: 3_650 };

@@ -109,11 +109,19 @@ export function createConcurrencyLimiter<L extends string>({
       }
       return freeSlotsIn(lane);
     },
+    /** Free slots of all lanes. */
+    freeSlots: free,
     /** Takes one slot; false when the lane or the key has reached its cap. */
     acquire(lane: L, key: string): boolean {
       if (freeSlotsFor(lane, key) === 0) return false;
       change(lane, key, 1);
       return true;
+    },
+    /** Takes up to `count` slots; returns how many. The cap of a key shrinks with each one. */
+    acquireUpTo(lane: L, key: string, count: number): number {
+      let taken = 0;
+      while (taken < count && this.acquire(lane, key)) taken += 1;
+      return taken;
     },
     release(lane: L, key: string): void {
       change(lane, key, -1);

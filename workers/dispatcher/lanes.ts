@@ -1,5 +1,9 @@
-import type { EventLane } from "../../src/queue/streams.ts";
 import type { LaneLimits } from "./concurrency-limiter.ts";
+
+/** Lanes of events: fresh ones, and replays in bulk, which never delay fresh ones. */
+export type EventLane = "events" | "bulk";
+
+export const laneOf = (isBulk: boolean): EventLane => (isBulk ? "bulk" : "events");
 
 const UNRESTRICTED: LaneLimits = { share: 1, sharePerKey: 1, countsOtherLanes: false };
 

@@ -2,6 +2,7 @@ import type { DependencyContainer } from "tsyringe";
 import { createPlatformLookup } from "../../domain/channels/channel-platforms.ts";
 import { createWebhookIntake } from "../../domain/inbound/webhook-intake.ts";
 import { createMessageIntake } from "../../domain/messages/accept-message.ts";
+import { tagsOf } from "../../queue/wake-ups.ts";
 import { WEBHOOK_KEY } from "../../runtime/async/large-bodies.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { sharedMetrics } from "../../runtime/forks.ts";
@@ -47,6 +48,7 @@ export function routeParts(c: DependencyContainer) {
     metrics,
     redis: resolve(c, REDIS),
     partitions: resolve(c, PARTITIONS),
+    tags: tagsOf(resolve(c, CONFIG)),
     migrations: resolve(c, MIGRATION_CHECK),
     log: resolve(c, LOG),
     platforms: resolve(c, PLATFORMS),

@@ -1,4 +1,4 @@
-import { notifyAfterCommit, type QueueNotifier } from "../../queue/queue-notifier.ts";
+import { type EventNotifier, notifyAfterCommit } from "../../queue/wake-ups.ts";
 import type { EmbedResultDto } from "../../schema/channels.ts";
 import { sealPin } from "../../security/number-pins.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
@@ -16,7 +16,7 @@ import { type ChannelInput, connectInTransaction } from "./channels.ts";
 interface Parts {
   db: Database;
   secretBox: SecretBox;
-  notifier: QueueNotifier;
+  notifier: EventNotifier;
 }
 
 export interface CompletedSignup {

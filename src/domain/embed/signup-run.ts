@@ -1,5 +1,5 @@
 import type { Platforms } from "../../platforms/platforms.ts";
-import { notifyAfterCommit, type QueueNotifier } from "../../queue/queue-notifier.ts";
+import { type EventNotifier, notifyAfterCommit } from "../../queue/wake-ups.ts";
 import { SIGNUP_LEASE_MS } from "../../runtime/deadlines.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import type { SignupStep } from "../../schema/enumerations.ts";
@@ -17,7 +17,7 @@ import { type StepFailure, toStepFailure } from "./signup-error.ts";
 export interface SignupParts {
   db: Database;
   secretBox: SecretBox;
-  notifier: QueueNotifier;
+  notifier: EventNotifier;
   log: Log;
   platforms: Pick<Platforms, "chat" | "social">;
   /** The dialog's redirect_uri. */

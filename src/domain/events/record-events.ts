@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { QueueNotifier } from "../../queue/queue-notifier.ts";
+import type { EventNotifier } from "../../queue/wake-ups.ts";
 import { collectInSlices } from "../../runtime/async/time-slices.ts";
 import { newId, timeOfId } from "../../runtime/ids.ts";
 import { JsonText, stringifyJson } from "../../runtime/json/json.ts";
@@ -36,21 +36,20 @@ const MAX_BATCH_CHARACTERS = 1_000_000;
 
 /**
  * Inserts events with their deliveries. Returns the id of each draft's event, undefined when it was recorded before or its
- * client is deleted; a crash between two batches leaves the rest to the platform's repetition. A notifier queues them
- * immediately (in a transaction: that of notifyAfterCommit); without one the sweep does within a second.
+ * client is deleted; a crash between two batches leaves the rest to the platform's repetition. A notifier (in a transaction:
+ * that of notifyAfterCommit) wakes a dispatcher; without one the poll finds them within a second.
  */
 export async function recordEvents(
   db: Queryable,
   drafts: readonly EventDraft[],
-  notifier?: QueueNotifier,
+  notifier?: EventNotifier,
 ): Promise<(string | undefined)[]> {
   const places = placesOfDistinct(drafts);
   const events = await collectInSlices(toNewEvents(places.map((place) => drafts[place] as EventDraft)));
   const recordedIds = new Set<string>();
   for (const batch of toBatches(events)) {
-    const epoch = notifier?.epoch() ?? null;
-    const recorded = await insertEvents(db, batch, epoch);
-    if (epoch !== null) notifier?.notify(recorded.filter(({ isDue }) => isDue));
+    const recorded = await insertEvents(db, batch);
+    notifier?.notify(recorded.filter(({ isDue }) => isDue).map(({ clientId }) => clientId));
     for (const { id } of recorded) recordedIds.add(id);
   }
   const ids = new Array<string | undefined>(drafts.length).fill(undefined);

@@ -1,5 +1,5 @@
 import type { Reading } from "../../platforms/webhooks/reading.ts";
-import { notifyAfterCommit, type QueueNotifier } from "../../queue/queue-notifier.ts";
+import { type EventNotifier, notifyAfterCommit } from "../../queue/wake-ups.ts";
 import { DAY, MINUTE } from "../../runtime/durations.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { disconnectByPlatform } from "../channels/channels.ts";
@@ -11,7 +11,7 @@ import { type DraftOutcome, type InboundDraft, toOutcomes } from "./draft.ts";
  * Records channel.disconnected only if a channel was disconnected.
  */
 export const recordAndDisconnect = (
-  parts: { db: Database; notifier: QueueNotifier },
+  parts: { db: Database; notifier: EventNotifier },
   drafts: readonly InboundDraft[],
 ): Promise<DraftOutcome[]> =>
   notifyAfterCommit(parts, async (tx, deferredNotifier) => {

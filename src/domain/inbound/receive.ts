@@ -1,5 +1,5 @@
 import type { Reading } from "../../platforms/webhooks/reading.ts";
-import type { QueueNotifier } from "../../queue/queue-notifier.ts";
+import type { EventNotifier } from "../../queue/wake-ups.ts";
 import type { Database } from "../../store/database/database.ts";
 import { recordEvents } from "../events/record-events.ts";
 import { recordAndDisconnect } from "./disconnects.ts";
@@ -15,7 +15,7 @@ export type Updates = readonly (Reading | undefined)[];
 
 export interface ReceiveParts {
   db: Database;
-  notifier: QueueNotifier;
+  notifier: EventNotifier;
 }
 
 /**

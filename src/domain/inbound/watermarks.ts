@@ -1,5 +1,5 @@
 import type { Watermark } from "../../platforms/webhooks/statuses.ts";
-import { notifyAfterCommit, type QueueNotifier } from "../../queue/queue-notifier.ts";
+import { type EventNotifier, notifyAfterCommit } from "../../queue/wake-ups.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import {
@@ -28,7 +28,7 @@ export const isWatermarkDraft = (draft: InboundDraft): draft is WatermarkDraft =
 
 interface WatermarkParts {
   db: Database;
-  notifier: QueueNotifier;
+  notifier: EventNotifier;
 }
 
 /** A watermark and one of the messages that it covers. */

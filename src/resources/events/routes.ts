@@ -5,7 +5,7 @@ import { ApiError, notFound } from "../../http/api-error.ts";
 import { createHeavyOperations } from "../../http/heavy-operations.ts";
 import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
-import type { QueueNotifier } from "../../queue/queue-notifier.ts";
+import type { EventNotifier } from "../../queue/wake-ups.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { event, eventDetail } from "../../schema/events/event.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -18,7 +18,7 @@ const noSuchEvent = () => notFound("event");
 /** Below the time that a request waits for Postgres. */
 const MAX_COUNT_MS = 4 * SECOND;
 
-export function eventRoutes({ notifier }: { notifier: QueueNotifier }): Route[] {
+export function eventRoutes({ notifier }: { notifier: EventNotifier }): Route[] {
   const bulkRetries = createHeavyOperations("bulk retry");
   return [
     route({
@@ -70,7 +70,7 @@ export function eventRoutes({ notifier }: { notifier: QueueNotifier }): Route[] 
       async handle({ db, caller, params }) {
         const row = await retryEvent(db, caller.clientId, params.id);
         if (!row) throw noSuchEvent();
-        if (!row.is_held) notifier.notify([{ clientId: caller.clientId, id: params.id }]);
+        if (!row.is_held) notifier.notify([caller.clientId]);
         return { ...toEvent(row), redispatched: !row.is_held };
       },
     }),

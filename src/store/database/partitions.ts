@@ -5,9 +5,15 @@ import { type Database, type Queryable, sql } from "./database.ts";
 export interface PartitionGroup {
   prefix: IdPrefix;
   tables: readonly [string, ...string[]];
+  /** A table without partitions, with a row for each row of theirs that is still to be processed. */
+  queue?: string;
 }
 
-export const EVENT_TABLES: PartitionGroup = { prefix: "evt", tables: ["events", "deliveries", "attempts"] };
+export const EVENT_TABLES: PartitionGroup = {
+  prefix: "evt",
+  tables: ["events", "deliveries", "attempts"],
+  queue: "delivery_queue",
+};
 export const MESSAGE_TABLES: PartitionGroup = { prefix: "msg", tables: ["messages"] };
 
 /** Milliseconds since 1970; `to` is exclusive. */
@@ -101,13 +107,24 @@ async function createPartition(
 export async function dropPartitions(db: Database, group: PartitionGroup, before: number): Promise<number> {
   const expired = (await listRanges(db, group)).filter(({ to }) => to <= before);
   for (const range of expired) await db.transaction((tx) => dropRange(tx, group, range));
-  for (const table of group.tables)
-    await db.query(`delete from ${table}_default where id < '${firstIdAt(group.prefix, before)}'`);
+  for (const table of group.tables) await db.query(deleteStrays(table, group, before));
   return expired.length;
 }
 
-async function dropRange(tx: Queryable, { tables }: PartitionGroup, range: TimeRange): Promise<void> {
+/** Deletes rows of a default partition, and those of the queue that belong to them. */
+function deleteStrays(table: string, { prefix, queue }: PartitionGroup, before: number): string {
+  const deletion = `delete from ${table}_default where id < '${firstIdAt(prefix, before)}'`;
+  if (!queue) return deletion;
+  return `with deleted as (${deletion} returning id) delete from ${queue} q using deleted d where q.id = d.id`;
+}
+
+async function dropRange(
+  tx: Queryable,
+  { prefix, tables, queue }: PartitionGroup,
+  range: TimeRange,
+): Promise<void> {
   await tx.query(LOCK_PARTITIONS);
   await tx.query(SET_LOCK_TIMEOUT);
   for (const table of tables) await tx.query(`drop table if exists ${partitionNameOf(table, range)}`);
+  if (queue) await tx.query(`delete from ${queue} where id < '${firstIdAt(prefix, range.to)}'`);
 }

@@ -3,17 +3,79 @@ import { type Queryable, sql } from "../database/database.ts";
 import { IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/deaths.ts";
 import { IS_NOT_HELD } from "../processes/queue-hold.ts";
 import { isClientAlive } from "../tenants/clients.ts";
-import { columnsOf, type DeliveryRef, IS_WAITING, smallSetHint } from "./delivery-refs.ts";
+
+/** Everything here spans all clients: dispatchers claim the rows of delivery_queue. */
+
+/** What must not delay others: the deliveries of one client, fresh ones or replays in bulk. */
+export interface DeliveryKey {
+  isBulk: boolean;
+  clientId: string;
+}
+
+/** A key with a row that is due, and the time from which on it has such rows. */
+export interface DueKey extends DeliveryKey {
+  after: Date;
+}
+
+/**
+ * Reads one row of each key with waiting rows, in the order of keys from the one after ($1, $2) on. Its cost is the number of
+ * keys, not of rows.
+ */
+const POLL = sql(`
+  with recursive keys as (
+    (
+      select is_bulk, client_id, due_at
+      from delivery_queue
+      where worker_id is null
+      and (is_bulk, client_id) > ($1::boolean, $2::uuid)
+      order by is_bulk, client_id, due_at
+      limit 1
+    )
+    union all
+    select n.is_bulk, n.client_id, n.due_at
+    from keys k
+    cross join lateral (
+      select q.is_bulk, q.client_id, q.due_at
+      from delivery_queue q
+      where q.worker_id is null
+      and (q.is_bulk, q.client_id) > (k.is_bulk, k.client_id)
+      order by q.is_bulk, q.client_id, q.due_at
+      limit 1
+    ) n
+  )
+  select is_bulk as "isBulk", client_id as "clientId", due_at as after
+  from keys
+  where due_at <= now()
+  limit $3`);
+
+/** Sorts before the key of every client. */
+const BEFORE_FIRST: DeliveryKey = { isBulk: false, clientId: "00000000-0000-0000-0000-000000000000" };
+
+/** Lists up to `limit` keys with rows that are due, from the key after `last` on. */
+export const pollDeliveries = (
+  db: Queryable,
+  { isBulk, clientId }: DeliveryKey = BEFORE_FIRST,
+  limit: number,
+): Promise<DueKey[]> => db.query<DueKey>(POLL, [isBulk, clientId, limit]);
 
 export interface Lease {
   token: string;
   worker: string;
 }
 
+/** How many rows of a key to claim, the longest due first. */
+export interface ClaimRequest extends DeliveryKey {
+  max: number;
+  /** Rows that were due before are left out; null for 30 seconds ago. */
+  after: Date | null;
+}
+
 /** A claimed delivery, its event, and the client's current webhook configuration. */
 export interface ClaimedDelivery {
   client_id: string;
   id: string;
+  is_bulk: boolean;
+  due_at: Date;
   attempts: number;
   schedule_base: number;
   type: string;
@@ -30,89 +92,93 @@ export interface ClaimedDelivery {
   token_header: boolean;
 }
 
-/** SQL: writes the lease $1 of the worker $2. */
-const SET_CLAIMED = "state = 'in_flight', worker_id = $2, lease = $1, claimed_at = now()";
-
-/** SQL: reads the rows of `claimed` with their events and webhook configurations. */
-const SELECT_CLAIMED = `
+/** SQL: the CTE `claimed` gives the rows of `due` to the worker $2 with the lease $1; then reads them. */
+const CLAIM_DUE = `claimed as (
+    update delivery_queue q
+    set worker_id = $2, lease = $1, claimed_at = now()
+    from due
+    where q.id = due.id
+    returning q.client_id, q.id, q.is_bulk, q.due_at, q.attempts, q.schedule_base
+  )
   select
-    c.client_id, c.id, c.attempts, c.schedule_base, e.type, e.key, e.channel_id, e.message_id, e.payload,
-    w.webhook_url, coalesce(e.key = any(w.disabled_keys), false) as is_off,
+    c.client_id, c.id, c.is_bulk, c.due_at, c.attempts, c.schedule_base, e.type, e.key, e.channel_id, e.message_id,
+    e.payload, w.webhook_url, coalesce(e.key = any(w.disabled_keys), false) as is_off,
     w.secret_sealed, w.former_secret_sealed, w.former_secret_until, coalesce(w.token_header, true) as token_header
   from claimed c
   join events e on e.client_id = c.client_id and e.id = c.id
   left join webhook_configs w on w.id = c.client_id`;
 
 /**
- * Idempotent: the same lease token returns the same rows again, so a lost response does no harm. When a crash of Postgres
- * loses the claim, the outcome is still accepted, unless another worker has claimed the delivery meanwhile.
+ * `(select $n)`: otherwise Postgres may plan the statement anew each time. When a crash of Postgres loses the claim, the
+ * outcome is still accepted, unless another worker has claimed the row meanwhile.
  */
 const CLAIM = sql(`
-  with claimed as (
-    update deliveries d
-    set ${SET_CLAIMED}
-    from unnest((select $3::uuid[]), (select $4::text[])) as wanted (client_id, id)
-    where ${smallSetHint("wanted.id")}
+  with due as materialized (
+    select q.id
+    from unnest((select $3::boolean[]), (select $4::uuid[]), (select $5::integer[]), (select $6::timestamptz[]))
+      as wanted (is_bulk, client_id, max, after)
+    cross join lateral (
+      select id
+      from delivery_queue
+      where is_bulk = wanted.is_bulk
+      and client_id = wanted.client_id
+      and worker_id is null
+      and ${IS_NOT_SUSPECT}
+      and due_at between coalesce(wanted.after, now() - interval '30 seconds') and now()
+      order by due_at
+      limit wanted.max
+      for update skip locked
+    ) q
+    where ${IS_NOT_HELD}
     and ${COMMIT_IN_MEMORY}
-    and ${IS_NOT_HELD}
     and ${isClientAlive("wanted.client_id")}
-    and d.client_id = wanted.client_id
-    and d.id = wanted.id
-    and (d.${IS_WAITING} and d.${IS_NOT_SUSPECT} and d.next_attempt_at <= now() or d.lease = $1)
-    returning d.client_id, d.id, d.attempts, d.schedule_base
-  )
-  ${SELECT_CLAIMED}`);
-
-/** Idempotent like CLAIM: without `held`, a second suspect would be claimed after a lost response. */
-const CLAIM_SUSPECT = sql(`
-  with held as materialized (
-    select client_id, id
-    from deliveries
-    where state = 'in_flight'
-    and worker_id = $2
-    and lease = $1
   ),
-  due as materialized (
-    select client_id, id
-    from deliveries
-    where ${IS_WAITING}
+  ${CLAIM_DUE}`);
+
+const CLAIM_SUSPECT = sql(`
+  with due as materialized (
+    select id
+    from delivery_queue
+    where worker_id is null
     and ${IS_SUSPECT}
-    and next_attempt_at <= now()
-    and not exists (select from held)
+    and due_at <= now()
+    and client_id <> all($3::uuid[])
     and ${IS_NOT_HELD}
-    order by next_attempt_at
+    and ${isClientAlive("client_id")}
+    order by due_at
     limit 1
     for update skip locked
   ),
-  claimed as (
-    update deliveries d
-    set ${SET_CLAIMED}
-    from (select client_id, id from held union all select client_id, id from due) as wanted
-    where ${smallSetHint("wanted.id")}
-    and d.client_id = wanted.client_id
-    and d.id = wanted.id
-    and (d.${IS_WAITING} or d.lease = $1)
-    returning d.client_id, d.id, d.attempts, d.schedule_base
-  )
-  ${SELECT_CLAIMED}`);
+  ${CLAIM_DUE}`);
 
-/**
- * Spans all clients: claims deliveries that are due; none while the queue is held. Skips suspects, those that
- * are claimed by another worker or done, and those of deleted clients.
- */
+/** Claims rows that are due; none while the queue is held. Skips suspects and deleted clients. */
 export function claimDeliveries(
   db: Queryable,
-  refs: readonly DeliveryRef[],
+  requests: readonly ClaimRequest[],
   { token, worker }: Lease,
 ): Promise<ClaimedDelivery[]> {
-  return db.query<ClaimedDelivery>(CLAIM, [token, worker, ...columnsOf(refs)]);
+  const column = <Name extends keyof ClaimRequest>(name: Name) => requests.map((request) => request[name]);
+  const values = [token, worker, column("isBulk"), column("clientId"), column("max"), column("after")];
+  return db.query<ClaimedDelivery>(CLAIM, values);
 }
 
-/** Spans all clients: claims the suspect that has been due longest; undefined when none is due or the queue is held. */
+/** Claims the suspect that has been due longest, except those of some clients; undefined when none is due or the queue is held. */
 export async function claimSuspect(
   db: Queryable,
   { token, worker }: Lease,
+  exceptClientIds: readonly string[],
 ): Promise<ClaimedDelivery | undefined> {
-  const [row] = await db.query<ClaimedDelivery>(CLAIM_SUSPECT, [token, worker]);
+  const [row] = await db.query<ClaimedDelivery>(CLAIM_SUSPECT, [token, worker, exceptClientIds]);
   return row;
+}
+
+const RELEASE = sql(`
+  update delivery_queue
+  set worker_id = null, lease = null, claimed_at = null
+  where worker_id = $2
+  and lease = $1`);
+
+/** Makes the rows of a claim wait again, because its answer was lost. */
+export async function releaseClaim(db: Queryable, { token, worker }: Lease): Promise<void> {
+  await db.query(RELEASE, [token, worker]);
 }

@@ -1,5 +1,5 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { IS_WAITING, smallSetHint, sortById } from "./delivery-refs.ts";
+import { smallSetHint, sortById } from "./delivery-refs.ts";
 
 /** Columns of an attempt. */
 export interface AttemptRecord {
@@ -30,9 +30,15 @@ export interface DeliveryFinish {
   attempt: AttemptRecord | null;
 }
 
+/** SQL: true when the worker still has the lease. A row without another claim or attempt since takes the outcome too. */
+const IS_FENCED = "(q.lease = i.lease or q.lease is null and q.attempts = i.attempts)";
+
+/** SQL: true when the delivery ends. A schedule that was restarted meanwhile keeps it, unless a restart makes no difference. */
+const ENDS = "i.delay_ms is null and (q.schedule_base <= i.schedule_base or i.restart_delay_ms is null)";
+
 /**
- * Fenced by the lease: a worker that lost it to another writes nothing. A delivery that has no other
- * claim or attempt since takes the outcome too: its lease expired, or a crash of Postgres lost the claim.
+ * Fenced by the lease: a worker that lost it to another writes nothing; the lease expired, or a crash of Postgres lost the
+ * claim. An outcome without an attempt changes the row of the queue only, unless the delivery ends with it.
  */
 const FINISH = sql(`
   with input as materialized (
@@ -57,29 +63,56 @@ const FINISH = sql(`
     )
     where ${smallSetHint("i.id")}
   ),
-  finished as (
-    update deliveries d
+  settled as (
+    delete from delivery_queue q
+    using input i
+    where q.id = i.id
+    and ${IS_FENCED}
+    and ${ENDS}
+    returning i.*, i.state as new_state, null::timestamptz as due_at
+  ),
+  kept as (
+    update delivery_queue q
     set
-      state = case when d.schedule_base > i.schedule_base and i.restart_delay_ms is not null then 'retrying' else i.state end,
-      skip_reason = i.skip_reason,
-      attempts = d.attempts + i.is_attempt::integer,
-      next_attempt_at = now() + interval '1 millisecond'
-        * case when d.schedule_base > i.schedule_base then coalesce(i.restart_delay_ms, i.delay_ms) else i.delay_ms end,
-      last_status_code = case when i.is_attempt then i.status_code else d.last_status_code end,
-      last_error = case when i.is_attempt then i.error else d.last_error end,
-      url = case when i.is_attempt then i.url else d.url end,
-      delivered_at = case when i.state = 'delivered' then now() end,
-      failed_at = case when i.state = 'failed' then now() end,
-      enqueued_at = null,
+      due_at = now() + interval '1 millisecond'
+        * case when q.schedule_base > i.schedule_base then coalesce(i.restart_delay_ms, i.delay_ms) else i.delay_ms end,
+      attempts = q.attempts + i.is_attempt::integer,
       worker_id = null,
       lease = null,
       claimed_at = null
     from input i
-    where d.client_id = i.client_id
-    and d.id = i.id
-    and (d.lease = i.lease or d.lease is null and d.${IS_WAITING} and d.attempts = i.attempts)
+    where q.id = i.id
+    and ${IS_FENCED}
+    and not (${ENDS})
     returning
-      d.client_id, d.id, d.attempts, i.is_attempt, i.at, i.status_code, i.duration_ms, i.error, i.response_excerpt
+      i.*,
+      case when q.schedule_base > i.schedule_base and i.restart_delay_ms is not null then 'retrying' else i.state end
+        as new_state,
+      q.due_at
+  ),
+  outcome as (
+    select * from settled
+    union all
+    select * from kept where is_attempt
+  ),
+  finished as (
+    update deliveries d
+    set
+      state = o.new_state,
+      skip_reason = o.skip_reason,
+      attempts = d.attempts + o.is_attempt::integer,
+      next_attempt_at = o.due_at,
+      last_status_code = case when o.is_attempt then o.status_code else d.last_status_code end,
+      last_error = case when o.is_attempt then o.error else d.last_error end,
+      url = case when o.is_attempt then o.url else d.url end,
+      delivered_at = case when o.state = 'delivered' then now() end,
+      failed_at = case when o.state = 'failed' then now() end
+    from outcome o
+    where ${smallSetHint("o.id")}
+    and d.client_id = o.client_id
+    and d.id = o.id
+    returning
+      d.client_id, d.id, d.attempts, o.is_attempt, o.at, o.status_code, o.duration_ms, o.error, o.response_excerpt
   ),
   tried as (
     insert into attempts (client_id, id, attempt, at, status_code, duration_ms, error, response_excerpt)
@@ -87,8 +120,9 @@ const FINISH = sql(`
     from finished
     where is_attempt
   )
-  select id
-  from finished`);
+  select id from settled
+  union all
+  select id from kept`);
 
 /**
  * Spans all clients: stores outcomes and attempts of the deliveries whose lease is still valid, and returns their ids.

@@ -87,18 +87,22 @@ const INSERT = sql(`
     where outcome in ('due', 'disabled', 'not_configured')
   ),
   to_deliver as (
-    insert into deliveries (client_id, id, key, state, skip_reason, next_attempt_at, enqueued_at, queue_epoch)
+    insert into deliveries (client_id, id, key, state, skip_reason, next_attempt_at)
     select
       client_id,
       id,
       key,
       case when outcome = 'due' then 'pending' else 'skipped' end,
       case when outcome <> 'due' then outcome end,
-      case when outcome = 'due' then now() end,
-      case when outcome = 'due' and $12::text is not null then now() end,
-      $12
+      case when outcome = 'due' then now() end
     from judged
     where outcome in ('due', 'disabled', 'not_configured')
+  ),
+  queued as (
+    insert into delivery_queue (id, client_id)
+    select id, client_id
+    from judged
+    where outcome = 'due'
   )
   select string_agg(outcome, ',' order by place) as outcomes
   from judged`);
@@ -109,15 +113,8 @@ export interface RecordedEvent extends DeliveryRef {
   isDue: boolean;
 }
 
-/**
- * Returns the events that are new; `events` must not contain a fingerprint twice. With an `epoch` the caller
- * adds the deliveries to that Redis epoch's streams itself; with null the sweep does.
- */
-export async function insertEvents(
-  db: Queryable,
-  events: readonly NewEvent[],
-  epoch: string | null = null,
-): Promise<RecordedEvent[]> {
+/** Returns the events that are new; `events` must not contain a fingerprint twice. */
+export async function insertEvents(db: Queryable, events: readonly NewEvent[]): Promise<RecordedEvent[]> {
   const column = <Name extends keyof NewEvent>(name: Name) => events.map((event) => event[name]);
   const [row] = await db.query<{ outcomes: string | null }>(INSERT, [
     uuidArray(column("client_id")),
@@ -131,7 +128,6 @@ export async function insertEvents(
     `{${column("is_late")}}`,
     textArray(column("payload")),
     uuidArray(column("fingerprint")),
-    epoch,
   ]);
   return toRecorded(events, (row?.outcomes ?? "").split(",") as InsertOutcome[]);
 }

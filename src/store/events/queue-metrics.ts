@@ -1,12 +1,11 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { IS_WAITING } from "./delivery-refs.ts";
 
 /** Rows of one client that are in the same situation. */
 export interface QueueGroup {
   client_id: string;
   /**
    * in_flight: claimed. unknown: sent, and the outcome is awaited. Otherwise why the rows wait. due: for a dispatcher.
-   * rate: for their channel's or client's share. retry: for the next attempt. order: for an earlier message to the same
+   * rate: for their channel's share. retry: for the next attempt. order: for an earlier message to the same
    * person. reconnect: for their channel.
    */
   situation: "in_flight" | "unknown" | "due" | "rate" | "retry" | "order" | "reconnect";
@@ -28,33 +27,20 @@ export interface FailureGroup {
   count: number;
 }
 
-/** Two selects, each with its own partial index: one select over both would scan the finished deliveries too. */
 const GROUP_DELIVERIES = sql(`
-  with waiting as (
-    select client_id, id, is_bulk, next_attempt_at, attempts
-    from deliveries
-    where enqueued_at is null
-    and ${IS_WAITING}
-    union all
-    select client_id, id, is_bulk, next_attempt_at, attempts
-    from deliveries
-    where enqueued_at is not null
-    and ${IS_WAITING}
-  )
   select
     client_id,
     is_bulk,
-    case when next_attempt_at <= now() then 'due' when attempts = 0 then 'rate' else 'retry' end as situation,
+    case
+      when worker_id is not null then 'in_flight'
+      when due_at <= now() then 'due'
+      else 'retry'
+    end as situation,
     count(*)::integer as count,
-    min(next_attempt_at) as next_attempt_at,
+    min(due_at) as next_attempt_at,
     min(id) as oldest_id
-  from waiting
-  group by 1, 2, 3
-  union all
-  select client_id, is_bulk, 'in_flight', count(*)::integer, null, min(id)
-  from deliveries
-  where state = 'in_flight'
-  group by client_id, is_bulk`);
+  from delivery_queue
+  group by 1, 2, 3`);
 
 const COUNT_FAILED = sql(`
   select client_id, is_bulk, count(*)::integer as count

@@ -5,11 +5,8 @@ import { EVENT_COLUMNS, EVENT_STATUS, type EventRow } from "./events.ts";
 const DELIVERY_COLUMNS =
   "d.id, d.state, d.skip_reason, d.attempts, d.last_status_code, d.last_error, d.next_attempt_at, d.url, d.delivered_at";
 
-/** The retry schedule restarts and the deaths are forgotten; `attempts` keeps counting. */
-const RESTART = "schedule_base = d.attempts, deaths = 0";
-
-/** Due now, for the sweep to enqueue. */
-const SET_DUE_NOW = `${RESTART}, state = 'pending', skip_reason = null, next_attempt_at = now(), delivered_at = null, enqueued_at = null`;
+/** Due now. The attempts keep counting; the retry schedule restarts in delivery_queue. */
+const SET_DUE_NOW = "state = 'pending', skip_reason = null, next_attempt_at = now(), delivered_at = null";
 
 /** SQL: true when the client has a webhook_url and the event's key is enabled. */
 const CAN_BE_DELIVERED = `exists (
@@ -23,35 +20,46 @@ const CAN_BE_DELIVERED = `exists (
     )`;
 
 /**
- * Locks the row first, so that the outcome of a concurrent attempt counts. A delivery in flight is not made
- * due; only its retry schedule and its deaths restart, in case the attempt fails.
+ * Locks the row of the queue first, as an outcome does, so that the outcome of a concurrent attempt counts. A claimed delivery
+ * is not made due; only its retry schedule and its deaths restart, in case the attempt fails.
  */
 const RETRY = sql(`
   with held as materialized (
+    select id
+    from delivery_queue
+    where id = $2
+    and client_id = $1
+    for update
+  ),
+  stored as materialized (
     select ${DELIVERY_COLUMNS}
     from deliveries d
     where d.client_id = $1
     and d.id = $2
+    and (select count(*) from held) >= 0
     for update
+  ),
+  queued as (
+    insert into delivery_queue as q (id, client_id, attempts, schedule_base)
+    select id, $1, attempts, attempts
+    from stored
+    where ${CAN_BE_DELIVERED}
+    on conflict (id) do update
+    set
+      is_bulk = false,
+      due_at = case when q.worker_id is null then now() else q.due_at end,
+      schedule_base = q.attempts,
+      deaths = 0
+    returning worker_id is null as is_due
   ),
   retried as (
     update deliveries d
     set ${SET_DUE_NOW}, is_bulk = false
-    from held h
-    where d.client_id = $1
+    from queued q
+    where q.is_due
+    and d.client_id = $1
     and d.id = $2
-    and h.state <> 'in_flight'
-    and ${CAN_BE_DELIVERED}
     returning ${DELIVERY_COLUMNS}
-  ),
-  restarted as (
-    update deliveries d
-    set ${RESTART}, is_bulk = false
-    from held h
-    where d.client_id = $1
-    and d.id = $2
-    and h.state = 'in_flight'
-    and ${CAN_BE_DELIVERED}
   ),
   late as (
     insert into late_changes (client_id, id)
@@ -63,7 +71,7 @@ const RETRY = sql(`
     from retried d
     union all
     select ${DELIVERY_COLUMNS}
-    from held d
+    from stored d
     where not exists (select from retried)
   )
   select ${EVENT_COLUMNS}
@@ -80,14 +88,20 @@ const REPLAY = sql(`
     and d.id = any($2::text[])
     and d.id between $3 and $4
     and ${EVENT_STATUS} = $5
-    returning 1 as one
+    returning d.id, d.attempts
+  ),
+  queued as (
+    insert into delivery_queue (id, client_id, is_bulk, attempts, schedule_base)
+    select id, $1, true, attempts, attempts
+    from replayed
+    on conflict (id) do nothing
   ),
   late as (
     insert into late_changes (client_id, id)
     select $1, unnest($6::text[])
     where exists (select from replayed)
   )
-  select one
+  select id
   from replayed`);
 
 /**

@@ -9,6 +9,11 @@ const BEGIN_SINGLE_ATTEMPT = sql(`
     set state = 'failed', skip_reason = null, next_attempt_at = null, attempts = 1, last_error = $4, url = $3
     where client_id = $1
     and id = $2
+  ),
+  unqueued as (
+    delete from delivery_queue
+    where id = $2
+    and client_id = $1
   )
   insert into attempts (client_id, id, attempt, at, duration_ms, error)
   values ($1, $2, 1, now(), 0, $4)`);

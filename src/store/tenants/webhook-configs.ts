@@ -22,6 +22,19 @@ const FIND = sql(`
   from webhook_configs
   where id = $1`);
 
+const LIST_URLS = sql(`
+  select id, webhook_url
+  from webhook_configs
+  where id = any($1)
+  and webhook_url is not null`);
+
+/** Spans all clients: the addresses of these clients' backends. */
+export const listWebhookUrls = (
+  db: Queryable,
+  clientIds: readonly string[],
+): Promise<{ id: string; webhook_url: string }[]> =>
+  clientIds.length === 0 ? Promise.resolve([]) : db.query(LIST_URLS, [clientIds]);
+
 /** Locks the client, because its configuration may have no row yet. Its events can still be recorded. */
 const LOCK_CLIENT = sql(`
   select id

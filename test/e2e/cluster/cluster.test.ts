@@ -65,6 +65,12 @@ t.test("the three processes", async (t) => {
     await untilCounted("their parent", async () =>
       (await fetch(`http://127.0.0.1:${listeningPort}/`, { headers })).text(),
     );
+    const { text } = await call("GET", "/metrics", { headers });
+    t.match(
+      text,
+      /^herald_redis_writable\{process="web"\} 1$/m,
+      "the smallest value of all forks, not the sum",
+    );
     t.equal(web.children().length, 2);
   });
 

@@ -97,10 +97,10 @@ t.test(
     /** A slow machine makes more attempts while the backend fails: no retry waits for the longer delays of the schedule. */
     const hastenRetries = () =>
       db.query(
-        `update deliveries
-        set next_attempt_at = now()
-        where state = 'retrying'
-        and next_attempt_at > now() + interval '10 seconds'`,
+        `update delivery_queue
+        set due_at = now()
+        where worker_id is null
+        and due_at > now() + interval '10 seconds'`,
       );
     await until("all events are delivered", async () => {
       await hastenRetries();

@@ -108,7 +108,7 @@ t.test("web, Postgres and Redis can fail: the processes recover, and no webhook 
   const hasNoStream = (dispatcher: RunningProcess) =>
     dispatcher
       .lines()
-      .findLast(({ event, stream }) => String(event).startsWith("stream_reader.") && stream === "{events:0}")
+      .findLast(({ event, stream }) => String(event).startsWith("stream_reader.") && stream === "{18}:events")
       ?.event === "stream_reader.failed";
   await withTraffic("frozen", async ({ acknowledged }) => {
     process.kill(redis.pid, "SIGSTOP");
@@ -127,10 +127,9 @@ t.test("web, Postgres and Redis can fail: the processes recover, and no webhook 
   const hasOpenCall = async () => {
     const { rows } = await raw.query(
       `select e.payload::json -> 'data' ->> 'platform_message_id' as message
-      from deliveries d
+      from delivery_queue d
       join events e using (client_id, id)
-      where d.state = 'in_flight'
-      and d.worker_id = $1`,
+      where d.worker_id = $1`,
       [worker],
     );
     return rows.some(({ message }) => receiver.isHeld(message));

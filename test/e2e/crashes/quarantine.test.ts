@@ -1,11 +1,9 @@
 import t, { type Test } from "tap";
-import { createParking } from "../../../src/queue/parking.ts";
-import { createStreams } from "../../../src/queue/streams.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { MINUTE } from "../../../src/runtime/durations.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { MAX_DEATHS, SUSPECT_DEATHS } from "../../../src/store/processes/deaths.ts";
-import { sweepDeliveries } from "../../../workers/dispatcher/delivering/sweeper.ts";
+import { recoverQueue } from "../../../workers/dispatcher/delivering/recover-queue.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { startClientBackend } from "../../fixtures/events/client-backend.ts";
 import { untilDelivery } from "../../fixtures/events/deliveries.ts";
@@ -20,7 +18,6 @@ import { startApi } from "../../fixtures/http/api.ts";
 import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { startProcess } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
-import { connectRedis } from "../../fixtures/servers/redis.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -30,7 +27,6 @@ async function openCluster(t: Test) {
   const config = readConfig(settings);
   const db = createDatabase(config, () => {});
   t.teardown(() => db.close());
-  const redis = await connectRedis(t, settings.REDIS_URL as string);
   const backend = await startClientBackend(t);
   /** How many requests with each event stay unanswered. */
   const unanswered = new Map<string, number>();
@@ -41,10 +37,8 @@ async function openCluster(t: Test) {
   };
   const quarantined: unknown[] = [];
   const sweep = () =>
-    sweepDeliveries({
+    recoverQueue({
       db,
-      streams: createStreams(redis, 1),
-      parking: createParking(redis, 1),
       log: captureLog().log,
       aliveForMs: () => MINUTE, // a dispatcher would first have to run for ten seconds
       onQuarantined: (delivery) => void quarantined.push(delivery),
@@ -67,17 +61,14 @@ async function openCluster(t: Test) {
       await dispatcher.stop("SIGKILL");
       const longAgo = "now() - interval '30 seconds'";
       await db.query(`update workers set heartbeat_at = ${longAgo} where id = $1`, [worker]);
-      await db.query(
-        `update deliveries set claimed_at = ${longAgo} where state = 'in_flight' and worker_id = $1`,
-        [worker],
-      );
+      await db.query(`update delivery_queue set claimed_at = ${longAgo} where worker_id = $1`, [worker]);
     };
     return { worker, kill };
   }
 
   const listInFlight = async () => {
     const rows = await db.query<{ id: string; deaths: number }>(
-      "select id, deaths from deliveries where state = 'in_flight'",
+      "select id, deaths from delivery_queue where worker_id is not null",
     );
     return new Map(rows.map(({ id, deaths }) => [id, deaths]));
   };
@@ -89,7 +80,10 @@ t.test("an event that kills each of its dispatchers is quarantined, and no other
   const { db, config, backend, makeEvent, listInFlight } = cluster;
   const arrivals = (id: string) => backend.received.filter((event) => event.id === id);
   const setDeaths = (events: readonly { id: string }[], deaths: number) =>
-    db.query("update deliveries set deaths = $1 where id = any($2)", [deaths, events.map(({ id }) => id)]);
+    db.query("update delivery_queue set deaths = $1 where id = any($2)", [
+      deaths,
+      events.map(({ id }) => id),
+    ]);
   const poison = await makeEvent(2);
   /** Events of other clients that are in flight beside the poisonous one when its dispatcher dies. */
   const others = [await makeEvent(1), await makeEvent(1)];
@@ -103,7 +97,8 @@ t.test("an event that kills each of its dispatchers is quarantined, and no other
     await dispatcher.kill();
     await until(`death ${deaths} is counted`, async () => {
       await cluster.sweep();
-      return (await readDelivery({ db }, poison.id)).deaths === deaths;
+      const row = await readDelivery({ db }, poison.id);
+      return deaths === MAX_DEATHS ? row.state === "failed" : row.deaths === deaths;
     });
     return [...inFlight].filter(([, count]) => count >= SUSPECT_DEATHS).map(([id]) => id);
   };
@@ -116,15 +111,14 @@ t.test("an event that kills each of its dispatchers is quarantined, and no other
 
   t.same(cluster.quarantined, [{ clientId: poison.client.id, id: poison.id, deaths: MAX_DEATHS }]);
   const failed = { state: "failed", last_error: "quarantined", next_attempt_at: null };
-  t.match(await readDelivery({ db }, poison.id), { ...failed, attempts: 0, deaths: MAX_DEATHS });
+  t.match(await readDelivery({ db }, poison.id), { ...failed, attempts: 0, is_queued: false });
   t.same(await readAttempts({ db }, poison.id), []);
   const attemptNumbers = arrivals(poison.id).map(({ headers }) => headers["x-webhook-attempt"]);
   t.same(attemptNumbers, ["1", "1"], "no attempt is used up");
 
   await startDispatcher(t, { config });
   for (const { id } of [...others, ...neighbours]) {
-    const deaths = others.some((other) => other.id === id) ? SUSPECT_DEATHS : 1;
-    await untilDelivery({ db }, id, { state: "delivered", attempts: 1, deaths });
+    await untilDelivery({ db }, id, { state: "delivered", attempts: 1, is_queued: false });
     t.equal((await readAttempts({ db }, id)).length, 1);
   }
   t.equal(arrivals(poison.id).length, 2, "a quarantined event is not delivered");
@@ -138,5 +132,5 @@ t.test("an event that kills each of its dispatchers is quarantined, and no other
     status: 202,
     body: { redispatched: true },
   });
-  await untilDelivery({ db }, poison.id, { state: "delivered", attempts: 1, deaths: 0 });
+  await untilDelivery({ db }, poison.id, { state: "delivered", attempts: 1 });
 });

@@ -43,6 +43,8 @@ const MIGRATION_HASHES: Record<string, string> = {
   "030_webhook_token_header.sql": "69059d27c798eb857458e6b716a70c238cd69baabe964ccc046b63084b3a5883",
   "031_deleted_clients.sql": "54c9d8706b471b02300b2ce88358268404d386a6506cf79a5cf4b9860f8fc139",
   "032_cron_checks.sql": "e6dc53fe24cf2cc1ced22a0927313e7586c21c49f4c785473f3af813d04f90cc",
+  "033_delivery_rows.sql": "68fcf79fc997574e332cb548250a9c6c3f9d1e9a6de15270034ee2d439c20fbd",
+  "034_delivery_columns.sql": "7942680d0001dcb6faa4cc7e3fbff34a4dfa4b5e103aea62fef36d3525028b07",
 };
 
 t.test("concurrent runs apply each file once, and a later run applies none", async (t) => {

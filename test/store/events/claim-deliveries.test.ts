@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import { deleteClient } from "../../../src/domain/tenants/delete-client.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
-import { claimDeliveries } from "../../../src/store/events/claim-deliveries.ts";
+import { claimDeliveries, pollDeliveries, releaseClaim } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import { finishDeliveries } from "../../../src/store/events/finish-deliveries.ts";
 import { retryEvent } from "../../../src/store/events/replays.ts";
-import { unmarkQueued } from "../../../src/store/events/sweep-deliveries.ts";
+import { insertBacklog } from "../../fixtures/events/backlog.ts";
 import {
   configureWebhook,
   readAttempts,
@@ -17,8 +17,10 @@ import {
 import {
   claimWithNewLease,
   finishOf,
+  insertClientWithLastByte,
   insertDueDeliveries,
   openQueueContext,
+  type QueueContext,
   secondsFromNow,
   withoutRetries,
 } from "../../fixtures/events/queue-rows.ts";
@@ -37,7 +39,8 @@ t.test("a claim takes due, unclaimed deliveries and leaves the others unchanged"
     [false, { state: "pending", deaths: 2 }],
     [false, { state: "pending", next_attempt_at: secondsFromNow(60) }],
     [false, { state: "retrying", next_attempt_at: secondsFromNow(60) }],
-    [false, { state: "in_flight", ...held }],
+    [false, { state: "pending", ...held }],
+    [false, { state: "pending", is_bulk: true }],
     ...["delivered", "failed", "skipped", "cancelled"].map((state): [boolean, Record<string, unknown>] => [
       false,
       { state, next_attempt_at: null },
@@ -50,7 +53,12 @@ t.test("a claim takes due, unclaimed deliveries and leaves the others unchanged"
   const due = refs.filter((_, index) => states[index]?.[0]);
   t.same(idsOf(rows), idsOf(due));
   for (const [index, { id }] of refs.entries()) {
-    const changed = { state: "in_flight", worker_id: "wrk_1", lease: lease.token, claimed_at: Date };
+    const changed = {
+      state: states[index]?.[1].state,
+      worker_id: "wrk_1",
+      lease: lease.token,
+      claimed_at: Date,
+    };
     if (states[index]?.[0]) t.match(await readDelivery(context, id), changed);
     else t.same(await readDelivery(context, id), before[index], `${states[index]?.[1].state} stays`);
   }
@@ -76,59 +84,106 @@ t.test("a claimed delivery has the client's current webhook configuration", asyn
   t.match((await claimWithNewLease(context, [second])).rows, [{ is_off: false, webhook_url: null }]);
 });
 
-t.test("a repeated claim returns the same rows for the same token and none for another", async (t) => {
+t.test(
+  "rows of a claim whose answer was lost wait again when it is released, and others do not",
+  async (t) => {
+    const context = await openQueueContext(t);
+    const refs = await insertDueDeliveries(context, 3);
+    const { lease, rows } = await claimWithNewLease(context, refs.slice(0, 2));
+    await claimWithNewLease(context, refs, "wrk_2");
+    await releaseClaim(context.db, lease);
+    t.same(idsOf((await claimWithNewLease(context, refs, "wrk_3")).rows), idsOf(rows));
+  },
+);
+
+t.test(
+  "concurrent claims take each row once, never more than asked for, the oldest of a key first",
+  async (t) => {
+    const context = await openQueueContext(t);
+    const clients = [context.clientId, await insertClientWithLastByte(context.db, 1)];
+    const refs: DeliveryRef[] = [];
+    for (const clientId of clients) refs.push(...(await insertDueDeliveries({ ...context, clientId }, 40)));
+    for (const [index, { id }] of refs.entries())
+      await updateDelivery(context, id, { next_attempt_at: secondsFromNow(index - 1_000) });
+    const remaining = new Map(clients.map((id) => [id, refs.filter(({ clientId }) => clientId === id)]));
+    for (let round = 0; round < 5; round++) {
+      const requests = clients.map((clientId, index) => ({
+        clientId,
+        ...{ isBulk: false, max: 1 + ((round + index) % 3), after: new Date(0) },
+      }));
+      const claims = await Promise.all(
+        ["wrk_1", "wrk_2", "wrk_3"].map((worker) =>
+          claimDeliveries(context.db, requests, { token: randomUUID(), worker }),
+        ),
+      );
+      for (const rows of claims)
+        for (const { clientId, max } of requests)
+          t.ok(rows.filter(({ client_id }) => client_id === clientId).length <= max);
+      for (const clientId of clients) {
+        const claimed = claims.flat().filter(({ client_id }) => client_id === clientId);
+        const expected = remaining.get(clientId)?.splice(0, claimed.length) ?? [];
+        t.same(idsOf(claimed), idsOf(expected), "each once, the oldest first");
+      }
+    }
+  },
+);
+
+t.test("a claim leaves out rows that were due before `after`", async (t) => {
   const context = await openQueueContext(t);
+  const [old, fresh] = (await insertDueDeliveries(context, 2)) as [DeliveryRef, DeliveryRef];
+  await updateDelivery(context, old.id, { next_attempt_at: secondsFromNow(-3_600) });
+  const claim = (after: Date | null) =>
+    claimDeliveries(context.db, [{ clientId: context.clientId, isBulk: false, max: 10, after }], {
+      token: randomUUID(),
+      worker: "wrk_1",
+    });
+  t.same(idsOf(await claim(null)), [fresh.id], "without it, those of the last 30 seconds");
+  t.same(idsOf(await claim(secondsFromNow(-3_000))), []);
+  t.same(idsOf(await claim(secondsFromNow(-3_601))), [old.id]);
+});
+
+t.test("the poll returns each key with rows that are due, and since when", async (t) => {
+  const context = await openQueueContext(t);
+  const others = [
+    await insertClientWithLastByte(context.db, 1),
+    await insertClientWithLastByte(context.db, 2),
+  ];
   const refs = await insertDueDeliveries(context, 3);
-  const { lease, rows } = await claimWithNewLease(context, refs);
-  t.same(idsOf(await claimDeliveries(context.db, refs, lease)), idsOf(rows));
-  t.same((await claimWithNewLease(context, refs, "wrk_2")).rows, []);
+  const [first] = refs as [DeliveryRef];
+  await updateDelivery(context, first.id, { next_attempt_at: secondsFromNow(-60) });
+  await insertDueDeliveries({ ...context, clientId: others[0] as string }, 2, { is_bulk: true });
+  await insertDueDeliveries({ ...context, clientId: others[1] as string }, 1, {
+    next_attempt_at: secondsFromNow(60),
+  });
+  const poll = (limit: number) => pollDeliveries(context.db, undefined, limit);
+  t.match(await poll(10), [
+    { isBulk: false, clientId: context.clientId, after: (await readDelivery(context, first.id)).due_at },
+    { isBulk: true, clientId: others[0] },
+  ]);
+  t.equal((await poll(1)).length, 1);
+  await claimWithNewLease(context, refs);
+  t.match(await poll(10), [{ isBulk: true }], "claimed rows do not wait");
 });
 
-t.test("concurrent claims of the same deliveries take each delivery once", async (t) => {
-  const context = await openQueueContext(t);
-  const refs = await insertDueDeliveries(context, 50);
-  const raw = await connectRawClient(t, context.config.DATABASE_URL);
-  await raw.query("begin");
-  await raw.query("select 1 from deliveries where id = $1 for update", [refs[25]?.id]);
-  const claims = Array.from({ length: 4 }, () => claimWithNewLease(context, refs));
-  await untilBlocked(raw, 4);
-  await raw.query("commit");
-  const rows = (await Promise.all(claims)).flatMap(({ rows }) => rows);
-  t.same(idsOf(rows), idsOf(refs), "each delivery once");
-});
-
-const STATEMENTS: Record<string, (db: Queryable, refs: readonly DeliveryRef[]) => Promise<unknown>> = {
-  claim: (db, refs) => claimDeliveries(db, refs, { token: randomUUID(), worker: "wrk_1" }),
-  unqueue: (db, refs) => unmarkQueued(db, refs),
-  finish: (db, refs) =>
-    finishDeliveries(
-      db,
-      refs.map((ref) => finishOf(ref, { token: UNKNOWN_LEASE, worker: "" })),
-    ),
-};
 const UNKNOWN_LEASE = "00000000-0000-4000-8000-000000000000";
 
-for (const [one, other] of [
-  ["claim", "claim"],
-  ["claim", "unqueue"],
-  ["finish", "unqueue"],
-  ["finish", "finish"],
-] as const)
-  t.test(`${one} and ${other} of the same deliveries in opposite order do not deadlock`, async (t) => {
-    const context = await openQueueContext(t);
-    const refs = await insertDueDeliveries(context, 9, { lease: UNKNOWN_LEASE });
-    const connection = () => connectRawClient(t, context.config.DATABASE_URL);
-    const [raw, first, second] = [await connection(), await connection(), await connection()];
-    await raw.query("begin");
-    await raw.query("select 1 from deliveries where id = $1 for update", [refs[4]?.id]);
-    const both = [
-      STATEMENTS[one]?.(withoutRetries(first), refs),
-      STATEMENTS[other]?.(withoutRetries(second), [...refs].reverse()),
-    ];
-    await untilBlocked(raw, 2);
-    await raw.query("commit");
-    await t.resolves(Promise.all(both));
-  });
+t.test("two finishes of the same deliveries in opposite order do not deadlock", async (t) => {
+  const context = await openQueueContext(t);
+  const refs = await insertDueDeliveries(context, 9, { lease: UNKNOWN_LEASE });
+  const connection = () => connectRawClient(t, context.config.DATABASE_URL);
+  const [raw, first, second] = [await connection(), await connection(), await connection()];
+  await raw.query("begin");
+  await raw.query("select 1 from delivery_queue where id = $1 for update", [refs[4]?.id]);
+  const finish = (db: Queryable, ordered: readonly DeliveryRef[]) =>
+    finishDeliveries(
+      db,
+      ordered.map((ref) => finishOf(ref, { token: UNKNOWN_LEASE, worker: "" })),
+    );
+  const both = [finish(withoutRetries(first), refs), finish(withoutRetries(second), [...refs].reverse())];
+  await untilBlocked(raw, 2);
+  await raw.query("commit");
+  await t.resolves(Promise.all(both));
+});
 
 t.test("a finish without a valid lease writes nothing, and with one it writes everything", async (t) => {
   const context = await openQueueContext(t);
@@ -193,7 +248,7 @@ const FINISHES: Record<string, [Parameters<typeof finishOf>[2], Record<string, u
   "postponed without an attempt": [
     { state: "retrying", restart_delay_ms: null, attempt: null },
     {
-      state: "retrying",
+      state: "pending",
       attempts: 2,
       last_status_code: 404,
       last_error: "before",
@@ -209,7 +264,6 @@ t.test(
     const context = await openQueueContext(t);
     const columns = {
       ...{ attempts: 2, last_status_code: 404, last_error: "before", url: "https://before.example" },
-      ...{ enqueued_at: new Date(), queue_epoch: "e" },
     };
     const names = Object.keys(FINISHES);
     const refs = await insertDueDeliveries(context, names.length, columns);
@@ -221,9 +275,9 @@ t.test(
       const name = names[index] as string;
       const [finish, expected, attempts] = FINISHES[name] as (typeof FINISHES)[string];
       const row = await readDelivery(context, ref.id);
-      t.match(row, { ...expected, enqueued_at: null, worker_id: null, lease: null, claimed_at: null }, name);
+      t.match(row, { ...expected, worker_id: null, lease: null, claimed_at: null }, name);
       if (finish?.delay_ms !== null)
-        t.ok(Math.abs((row.next_attempt_at as Date).getTime() - secondsFromNow(60).getTime()) < 30_000);
+        t.ok(Math.abs((row.due_at as Date).getTime() - secondsFromNow(60).getTime()) < 30_000);
       t.equal((await readAttempts(context, ref.id)).length, attempts);
     }
   },
@@ -270,4 +324,48 @@ t.test("a client deleted while its delivery is in flight leaves no rows", async 
   t.same((await claimWithNewLease(context, refs)).rows, []);
   for (const table of ["events", "deliveries", "attempts"])
     t.same(await context.db.query(`select id from ${table}`), [], table);
+});
+
+/** Claims one delivery of the client; returns how many blocks the statement read. */
+async function countBlocksOfClaim({ db, clientId }: QueueContext, after: Date): Promise<number> {
+  let blocks = Number.NaN;
+  const explaining: Queryable = {
+    async query<Row>(statement: Parameters<Queryable["query"]>[0], values?: readonly unknown[]) {
+      const text = typeof statement === "string" ? statement : statement.text;
+      const [row] = await db.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(
+        `explain (analyze, buffers, timing off, format json) ${text}`,
+        values,
+      );
+      blocks = row?.["QUERY PLAN"][0].Plan["Shared Hit Blocks"] as number;
+      return [] as Row[];
+    },
+  };
+  const request = { clientId, isBulk: false, max: 1, after };
+  await claimDeliveries(explaining, [request], { token: randomUUID(), worker: "wrk_1" });
+  return blocks;
+}
+
+t.test("a claim reads few entries of finished rows while an old transaction keeps them", async (t) => {
+  const context = await openQueueContext(t);
+  const old = await connectRawClient(t, context.config.DATABASE_URL);
+  await old.query("begin isolation level repeatable read");
+  await old.query("select from delivery_queue limit 1");
+  let dueAt = secondsFromNow(-600);
+  for (let batch = 0; batch < 10; batch += 1) {
+    dueAt = new Date(dueAt.getTime() + 30_000);
+    const ids = await insertBacklog(context.db, context.clientId, 300, dueAt);
+    const refs = ids.map((id) => ({ clientId: context.clientId, id }));
+    const { lease } = await claimWithNewLease(context, refs);
+    const delivered = { state: "delivered", delay_ms: null, restart_delay_ms: null } as const;
+    await finishDeliveries(
+      context.db,
+      refs.map((ref) => finishOf(ref, lease, delivered)),
+    );
+  }
+  await insertDueDeliveries(context, 2);
+  const [all, few] = [
+    await countBlocksOfClaim(context, new Date(0)),
+    await countBlocksOfClaim(context, new Date(dueAt.getTime() - 5_000)),
+  ];
+  t.ok(few * 3 < all, `${few} of ${all} blocks`);
 });

@@ -93,7 +93,7 @@ t.test(
     const [bad, good] = refs as [DeliveryRef, DeliveryRef];
     await Promise.all([finish(bad, attempt({ status_code: 10 ** 12 })), finish(good)]);
     t.match(lines, [{ event: "delivery.write_failed", level: "error", event_id: bad.id }]);
-    t.match(await readDelivery(context, bad.id), { state: "in_flight", attempts: 0 });
+    t.match(await readDelivery(context, bad.id), { worker_id: "wrk_1", attempts: 0 });
     t.match(await readDelivery(context, good.id), { state: "retrying", attempts: 1 });
   },
 );

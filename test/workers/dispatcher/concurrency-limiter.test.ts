@@ -1,9 +1,9 @@
 import t from "tap";
-import type { EventLane } from "../../../src/queue/streams.ts";
 import {
   type ConcurrencyLimiter,
   createConcurrencyLimiter,
 } from "../../../workers/dispatcher/concurrency-limiter.ts";
+import type { EventLane } from "../../../workers/dispatcher/lanes.ts";
 import { DELIVERY_LANES, SEND_LANES } from "../../../workers/dispatcher/lanes.ts";
 
 const HEALTHY = { lanes: DELIVERY_LANES, isUnhealthy: () => false, isHalfOpen: () => false };

@@ -8,7 +8,7 @@ import { lockSweep } from "../../../src/store/processes/sweep-lock.ts";
 import { startClientBackend } from "../../fixtures/events/client-backend.ts";
 import { queueEvents } from "../../fixtures/events/deliveries.ts";
 import { configureWebhook, makeEvents, readDelivery, updateDelivery } from "../../fixtures/events/events.ts";
-import { insertDueDeliveries, openQueueContext } from "../../fixtures/events/queue-rows.ts";
+import { insertDueDeliveries, openQueueContext, requestsOf } from "../../fixtures/events/queue-rows.ts";
 import {
   queueMessage,
   queueMessages,
@@ -39,8 +39,8 @@ t.test("no statement claims a row of a held queue", async (t) => {
   t.equal((await claimSends(db, [refOf(claimed)], lease)).length, 1);
 
   t.match(await holdQueue(db), { held: true, since: Date });
-  t.same(await claimDeliveries(db, [delivery], lease), []);
-  t.equal(await claimSuspect(db, lease), undefined);
+  t.same(await claimDeliveries(db, requestsOf([delivery]), lease), []);
+  t.equal(await claimSuspect(db, lease, []), undefined);
   t.same(await claimSends(db, [refOf(waiting)], lease), []);
   t.match(await readMessage(context, waiting), { state: "waiting", enqueued_at: null });
   const mark = { client_id: clientId, id: claimed, lease: lease.token };
@@ -51,9 +51,9 @@ t.test("no statement claims a row of a held queue", async (t) => {
   t.same(await releaseQueue(db), { held: false, since: null });
   t.match(await db.transaction((tx) => lockSweep(tx, "sends")), { isLocked: true, isHeld: false });
   t.same(await markSending(db, marks), { markedIds: [claimed], isHeld: false });
-  t.equal((await claimDeliveries(db, [delivery], lease)).length, 1);
+  t.equal((await claimDeliveries(db, requestsOf([delivery]), lease)).length, 1);
   t.equal((await claimSends(db, [refOf(waiting)], lease)).length, 1);
-  t.ok(await claimSuspect(db, { ...lease, token: randomUUID() }));
+  t.ok(await claimSuspect(db, { ...lease, token: randomUUID() }, []));
 });
 
 t.test("a held dispatcher starts nothing, and continues in order after the release", async (t) => {

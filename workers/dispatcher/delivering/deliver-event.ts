@@ -5,8 +5,6 @@ import {
   prepareAttempt,
 } from "../../../src/delivery/prepare-attempt.ts";
 import type { Breakers, Destination } from "../../../src/queue/breakers.ts";
-import { SECOND } from "../../../src/runtime/durations.ts";
-import { jittered } from "../../../src/runtime/jitter.ts";
 import type { EventKey, EventType } from "../../../src/schema/enumerations.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import { type DeliveryOutcome, internalFailure, outcomeOfAttempt, postponed, skipped } from "./outcomes.ts";
@@ -49,7 +47,7 @@ async function attemptDelivery(
   if (webhook_url === null) return skipped("not_configured");
   const destination = { clientId: row.client_id, origin: new URL(webhook_url).origin };
   const breakerCheck = await checkBreaker(destination, parts.breakers);
-  if (breakerCheck.outcome === "blocked") return postponed(row, breakerCheck.delay);
+  if (breakerCheck.outcome === "blocked") return postponed(row, 0);
   const payload = await parts.completePayload(row);
   unit.resume();
   const attempt = prepareClaimed(parts, row, { webhook_url, payload });
@@ -86,22 +84,15 @@ function prepareClaimed(
   );
 }
 
-type BreakerCheck = { outcome: "allowed"; isProbe: boolean } | { outcome: "blocked"; delay: number };
+type BreakerCheck = { outcome: "allowed"; isProbe: boolean } | { outcome: "blocked" };
 
-/** Delay of the deliveries that come while another one is the probe. */
-const HALF_OPEN_WAIT_MS = 5 * SECOND;
-
+/** The claim loop claims nothing for a client whose breaker is open; one may open while its deliveries are claimed. */
 async function checkBreaker(destination: Destination, breakers: Breakers): Promise<BreakerCheck> {
   const breaker = breakers.stateOf(destination);
   if (breaker.state === "closed") return { outcome: "allowed", isProbe: false };
-  if (breaker.state === "open") {
-    // Spread over a fifth of the breaker's duration: otherwise all deliveries would be due at the same moment.
-    const spread = Math.max(SECOND, breaker.duration / 5);
-    return { outcome: "blocked", delay: breaker.remaining + jittered(spread / 2, 1) };
-  }
-  return (await breakers.tryAcquireProbe(destination.clientId))
-    ? { outcome: "allowed", isProbe: true }
-    : { outcome: "blocked", delay: HALF_OPEN_WAIT_MS };
+  if (breaker.state === "half_open" && (await breakers.tryAcquireProbe(destination.clientId)))
+    return { outcome: "allowed", isProbe: true };
+  return { outcome: "blocked" };
 }
 
 /** True for a failed connection, a timeout and a 5xx; any other status proves that the destination works. */

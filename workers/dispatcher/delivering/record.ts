@@ -3,7 +3,7 @@ import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
 import type { Metrics } from "../../../src/runtime/metrics/metrics.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
-import type { QuarantinedDelivery } from "../../../src/store/events/sweep-deliveries.ts";
+import type { QuarantinedDelivery } from "../../../src/store/events/recover-deliveries.ts";
 import type { DeliveryOutcome } from "./outcomes.ts";
 
 /** Logs and counts each attempt. */

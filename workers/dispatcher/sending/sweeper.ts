@@ -9,7 +9,7 @@ import {
 } from "../../../src/domain/messages/message-errors.ts";
 import { messageStatus, sendResult } from "../../../src/domain/messages/message-events.ts";
 import type { ChannelQueues } from "../../../src/queue/channel-queues.ts";
-import { deferUntilCommit, type QueueNotifier } from "../../../src/queue/queue-notifier.ts";
+import { deferUntilCommit, type EventNotifier } from "../../../src/queue/wake-ups.ts";
 import { STRANDED_AFTER_MS } from "../../../src/runtime/deadlines.ts";
 import { shuffled } from "../../../src/runtime/shuffle.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
@@ -40,7 +40,7 @@ import type { PlatformAvailability } from "./platform-availability.ts";
 
 export interface SendSweepParts extends SweepParts {
   /** Notifies of the events. */
-  notifier: QueueNotifier;
+  notifier: EventNotifier;
   /** Milliseconds that a send of unknown outcome waits for a status webhook. */
   unknownTimeoutMs: number;
   /** Called for each message that failed and is not retried. */
@@ -145,7 +145,7 @@ async function settle(tx: Queryable, { notifier, onAbandoned }: SendSweepParts) 
 async function recordDeferred(
   tx: Queryable,
   events: readonly EventDraft[],
-  notifier: QueueNotifier,
+  notifier: EventNotifier,
 ): Promise<() => void> {
   const deferred = deferUntilCommit(notifier);
   await recordEvents(tx, events, deferred);

@@ -1,6 +1,6 @@
 import { type EventDraft, recordEvents } from "../../../src/domain/events/record-events.ts";
-import { notifyAfterCommit, type QueueNotifier } from "../../../src/queue/queue-notifier.ts";
 import type { Streams } from "../../../src/queue/streams.ts";
+import { type EventNotifier, notifyAfterCommit } from "../../../src/queue/wake-ups.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { finishSends, type SendFinish } from "../../../src/store/messages/finish-sends.ts";
 import { releaseNextSends } from "../../../src/store/messages/send-order.ts";
@@ -13,7 +13,7 @@ export interface FinishedSend extends SendFinish {
 interface WriteSendsParts {
   db: Database;
   /** Notifies of the events. */
-  notifier: QueueNotifier;
+  notifier: EventNotifier;
   streams: Streams;
 }
 

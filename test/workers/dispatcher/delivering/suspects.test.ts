@@ -1,17 +1,15 @@
 import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";
 import { createBreakers } from "../../../../src/queue/breakers.ts";
-import type { Parking } from "../../../../src/queue/parking.ts";
 import { MINUTE } from "../../../../src/runtime/durations.ts";
 import { NO_TRACKER } from "../../../../src/runtime/watchdog/work-tracker.ts";
 import { createDatabase, type Database } from "../../../../src/store/database/database.ts";
 import type { DeliveryRef } from "../../../../src/store/events/delivery-refs.ts";
 import { finishDeliveries } from "../../../../src/store/events/finish-deliveries.ts";
 import { createConcurrencyLimiter } from "../../../../workers/dispatcher/concurrency-limiter.ts";
-import { createInFlightDeliveries } from "../../../../workers/dispatcher/delivering/in-flight.ts";
+import { createDeliveries } from "../../../../workers/dispatcher/delivering/deliveries.ts";
 import { type DeliveryOutcome, postponed } from "../../../../workers/dispatcher/delivering/outcomes.ts";
 import { DELIVERY_LANES } from "../../../../workers/dispatcher/lanes.ts";
-import { captureLog } from "../../../fixtures/captured-log.ts";
 import { startClientBackend } from "../../../fixtures/events/client-backend.ts";
 import { untilDelivery } from "../../../fixtures/events/deliveries.ts";
 import {
@@ -26,7 +24,6 @@ import {
   secondsFromNow,
 } from "../../../fixtures/events/queue-rows.ts";
 import { startDispatcher } from "../../../fixtures/processes/dispatcher.ts";
-import { NOT_HELD } from "../../../fixtures/processes/queue-holds.ts";
 import { testConfig } from "../../../fixtures/processes/settings.ts";
 import { watchStatements } from "../../../fixtures/servers/statements.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
@@ -40,16 +37,19 @@ const DELIVERED: DeliveryOutcome = {
   attempt: null,
 };
 
-const isSuspectClaim = (statement: string) => statement.includes("with held as");
+const isSuspectClaim = (statement: string) => statement.includes("limit 1\n    for update skip locked");
 
 interface OpenOptions {
   /** Wraps the database that the deliveries use. */
   database?: (real: Database) => Database;
   isAlive?: () => boolean;
+  /** True when no call for the client of the suspects may start. */
+  isAsleep?: () => boolean;
 }
 
 /** Two due suspects, the older one first, and a dispatcher's deliveries whose calls and writes the test controls. */
-async function open(t: Test, { database = (db) => db, isAlive = () => true }: OpenOptions = {}) {
+async function open(t: Test, options: OpenOptions = {}) {
+  const { database = (db) => db, isAlive = () => true, isAsleep = () => false } = options;
   const context = await openQueueContext(t);
   const [first, second] = (await insertDueDeliveries(context, 2, { deaths: 2 })) as [
     DeliveryRef,
@@ -60,14 +60,15 @@ async function open(t: Test, { database = (db) => db, isAlive = () => true }: Op
   const writes: (() => void)[] = [];
   let areWritesHeld = false;
   const answers = new Map<string, (outcome: DeliveryOutcome) => void>();
-  const deliveries = createInFlightDeliveries({
+  const deliveries = createDeliveries({
     worker: "wrk_1",
     db: database(context.db),
-    log: captureLog().log,
-    isAlive,
     limiter: createConcurrencyLimiter({ slots: 20, lanes: DELIVERY_LANES }),
-    parking: {} as Parking,
-    hold: NOT_HELD,
+    sleepOf: () => 0,
+    sleepingClients: () => (isAsleep() ? [context.clientId] : []),
+    mayClaim: isAlive,
+    isHeld: () => false,
+    onSlotFree: () => {},
     batchWriter: {
       waitForDrain: async () => {},
       async finish(finish) {
@@ -84,7 +85,10 @@ async function open(t: Test, { database = (db) => db, isAlive = () => true }: Op
     },
     record: () => {},
   });
-  const stateOf = async ({ id }: DeliveryRef) => (await readDelivery(context, id)).state;
+  const stateOf = async ({ id }: DeliveryRef) => {
+    const { state, worker_id } = await readDelivery(context, id);
+    return worker_id === "wrk_1" ? "claimed" : state;
+  };
   return {
     context,
     first,
@@ -112,11 +116,11 @@ t.test("the next suspect is claimed only after the outcome of the one before is 
   suspects.holdWrites();
   const delivering = deliveries.deliverSuspects();
   await suspects.untilBegun(first);
-  t.same([await stateOf(first), await stateOf(second)], ["in_flight", "pending"]);
+  t.same([await stateOf(first), await stateOf(second)], ["claimed", "pending"]);
   t.equal(deliveries.count(), 1);
   suspects.answer(first);
   await suspects.untilWriting();
-  t.same([await stateOf(first), await stateOf(second)], ["in_flight", "pending"]);
+  t.same([await stateOf(first), await stateOf(second)], ["claimed", "pending"]);
   t.equal(statements.filter(isSuspectClaim).length, 1);
   suspects.releaseWrites();
   await suspects.untilBegun(second);
@@ -125,6 +129,19 @@ t.test("the next suspect is claimed only after the outcome of the one before is 
   await delivering;
   t.equal(await stateOf(second), "delivered");
   t.equal(deliveries.count(), 0);
+});
+
+t.test("a suspect whose client's breaker is open is not claimed", async (t) => {
+  let isAsleep = true;
+  const { first, deliveries, begun, stateOf, untilBegun } = await open(t, { isAsleep: () => isAsleep });
+  await deliveries.deliverSuspects();
+  t.same([begun, await stateOf(first)], [[], "pending"]);
+  isAsleep = false;
+  void deliveries.deliverSuspects();
+  await untilBegun(first);
+  deliveries.stop();
+  deliveries.abort();
+  await deliveries.drain();
 });
 
 t.test("a stopped dispatcher claims no suspect, and aborts and drains the one in flight", async (t) => {
@@ -174,7 +191,7 @@ t.test("a dispatcher without recorded heartbeats claims no suspect", async (t) =
   await delivering;
 });
 
-t.test("a suspect whose claim got no answer is claimed again before any other", async (t) => {
+t.test("a suspect whose claim got no answer waits again at once", async (t) => {
   let isAnswerLost = true;
   const database = (db: Database): Database => ({
     ...db,
@@ -185,16 +202,9 @@ t.test("a suspect whose claim got no answer is claimed again before any other", 
       throw new Error("the connection broke");
     },
   });
-  const { first, second, deliveries, stateOf, untilBegun } = await open(t, { database });
+  const { first, second, deliveries, stateOf } = await open(t, { database });
   await t.rejects(deliveries.deliverSuspects(), { message: "the connection broke" });
-  t.same([await stateOf(first), await stateOf(second)], ["in_flight", "pending"]);
-  const delivering = deliveries.deliverSuspects();
-  await untilBegun(first);
-  t.equal(await stateOf(second), "pending");
-  deliveries.stop();
-  deliveries.abort();
-  await delivering;
-  t.equal(await stateOf(first), "pending");
+  t.same([await stateOf(first), await stateOf(second)], ["pending", "pending"]);
 });
 
 /** A client with a backend, and events that exist before the dispatcher starts. */
@@ -228,7 +238,9 @@ t.test("a dispatcher delivers suspects one at a time, the oldest first, beside o
     const response = await until("the next suspect arrives", () => responses.get(id));
     const expected = [first, second, third, ...others].filter((_, place) => place <= index || place > 2);
     t.same([...responses.keys()].sort(), expected.sort(), "no other suspect is in flight");
-    const inFlight = await db.query("select id from deliveries where state = 'in_flight' and deaths >= 2");
+    const inFlight = await db.query(
+      "select id from delivery_queue where worker_id is not null and deaths >= 2",
+    );
     t.same(inFlight, [{ id }]);
     response.end();
   }
@@ -237,7 +249,7 @@ t.test("a dispatcher delivers suspects one at a time, the oldest first, beside o
     await untilDelivery({ db }, id, { state: "delivered", attempts: 1 });
 });
 
-t.test("a suspect waits without an attempt while its client's circuit breaker is open", async (t) => {
+t.test("a suspect is not claimed while its client's circuit breaker is open", async (t) => {
   const { config, db, backend, makeClientEvents } = await openClients(t);
   const later = { deaths: 2, next_attempt_at: secondsFromNow(600) };
   const [suspect] = (await makeClientEvents(later)) as [string];
@@ -250,12 +262,13 @@ t.test("a suspect waits without an attempt while its client's circuit breaker is
     await breakers.recordResult(destination, { isFailure: true, isProbe: false });
   const isOpen = async () => /herald_breakers\{state="open",[^}]*\} 1/.test(await metrics.text());
   await until("the dispatcher has read the breaker", isOpen);
-  const dueAt = secondsFromNow(-1);
-  await updateDelivery({ db }, suspect, { next_attempt_at: dueAt });
-  const row = await until("the suspect is postponed", async () => {
-    const found = await readDelivery({ db }, suspect);
-    return (found.next_attempt_at as Date).getTime() > dueAt.getTime() ? found : undefined;
-  });
-  t.match(row, { state: "pending", attempts: 0, deaths: 2, lease: null });
-  t.same(backend.received, []);
+  await updateDelivery({ db }, suspect, { next_attempt_at: secondsFromNow(-1) });
+  const before = await readDelivery({ db }, suspect);
+  const [other] = (await makeClientEvents({ deaths: 2 })) as [string];
+  await untilDelivery({ db }, other, { state: "delivered" });
+  t.same(await readDelivery({ db }, suspect), before, "its row is not written");
+  t.same(
+    backend.received.map(({ id }) => id),
+    [other],
+  );
 });

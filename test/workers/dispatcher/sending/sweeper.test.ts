@@ -31,7 +31,7 @@ async function open(t: Test) {
   const parts: SendSweepParts = {
     db: withRepeatedTransactions(api.db),
     streams: createStreams(await connectRedis(t), 1),
-    notifier: { epoch: () => "epoch", notify: (refs) => void notified.push(...refs.map(({ id }) => id)) },
+    notifier: { notify: (clientIds) => void notified.push(...clientIds) },
     log,
     aliveForMs: () => MINUTE,
     unknownTimeoutMs: MINUTE,

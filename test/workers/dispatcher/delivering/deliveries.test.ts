@@ -1,21 +1,20 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
-import type { Parking } from "../../../../src/queue/parking.ts";
 import { newId } from "../../../../src/runtime/ids.ts";
 import { NO_TRACKER } from "../../../../src/runtime/watchdog/work-tracker.ts";
 import type { Database } from "../../../../src/store/database/database.ts";
 import type { ClaimedDelivery } from "../../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryFinish } from "../../../../src/store/events/finish-deliveries.ts";
 import { createConcurrencyLimiter } from "../../../../workers/dispatcher/concurrency-limiter.ts";
-import { createInFlightDeliveries } from "../../../../workers/dispatcher/delivering/in-flight.ts";
+import { createDeliveries } from "../../../../workers/dispatcher/delivering/deliveries.ts";
 import { DELIVERY_LANES } from "../../../../workers/dispatcher/lanes.ts";
-import { captureLog } from "../../../fixtures/captured-log.ts";
-import { NOT_HELD } from "../../../fixtures/processes/queue-holds.ts";
 import { until } from "../../../fixtures/until.ts";
 
 const newRow = (): ClaimedDelivery => ({
   client_id: randomUUID(),
   id: newId("evt"),
+  is_bulk: false,
+  due_at: new Date(),
   attempts: 0,
   schedule_base: 0,
   type: "message.received",
@@ -31,8 +30,8 @@ const newRow = (): ClaimedDelivery => ({
   token_header: true,
 });
 
-/** Deliveries of a fake database with these rows; no delivery starts before `resume`. */
-function open(rows: readonly ClaimedDelivery[]) {
+/** No delivery starts before `resume`. */
+function open() {
   const finishes: DeliveryFinish[] = [];
   const begun: string[] = [];
   let resume = () => {};
@@ -41,14 +40,15 @@ function open(rows: readonly ClaimedDelivery[]) {
     resume = resolve;
   });
   const limiter = createConcurrencyLimiter({ slots: 20, lanes: DELIVERY_LANES });
-  const deliveries = createInFlightDeliveries({
+  const deliveries = createDeliveries({
     worker: "wrk_1",
-    db: { query: async () => rows } as unknown as Database,
-    log: captureLog().log,
-    isAlive: () => true,
+    db: { query: async () => [] } as unknown as Database,
     limiter,
-    parking: {} as Parking,
-    hold: NOT_HELD,
+    sleepOf: () => 0,
+    sleepingClients: () => [],
+    mayClaim: () => true,
+    isHeld: () => false,
+    onSlotFree: () => {},
     batchWriter: {
       waitForDrain: () => {
         waitCalls += 1;
@@ -70,16 +70,13 @@ function open(rows: readonly ClaimedDelivery[]) {
 
 t.test("claimed deliveries that have not started are due again when the dispatcher stops", async (t) => {
   const rows = [newRow(), newRow()];
-  const { deliveries, limiter, finishes, begun, untilWaiting, resume } = open(rows);
-  const taken = deliveries.dispatch(
-    "events",
-    rows.map(({ client_id, id }) => ({ clientId: client_id, id })),
-  );
+  const { deliveries, limiter, finishes, begun, untilWaiting, resume } = open();
+  for (const row of rows) t.equal(deliveries.queue.acquire(deliveries.queue.keyOf(row), 1), 1);
+  deliveries.queue.start(rows, { lease: randomUUID(), claimedAt: performance.now() });
   await untilWaiting();
   t.equal(limiter.used(), 2);
   deliveries.stop();
   resume();
-  t.equal(await taken, true);
   await deliveries.drain();
   t.same(begun, []);
   t.match(finishes, [
