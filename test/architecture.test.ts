@@ -79,7 +79,7 @@ const HOMES: Record<string, readonly string[]> = {
   got: ["src/platforms"],
   ioredis: ["src/queue"],
   jose: ["src/security"],
-  "lru-cache": ["src/delivery", "src/domain", "src/http", "src/platforms", "src/security"],
+  "lru-cache": ["src/delivery", "src/domain", "src/http", "src/platforms", "src/security", "workers"],
   "node-cron": ["workers/scheduler"],
   pg: ["src/store"],
   pino: ["src/runtime"],

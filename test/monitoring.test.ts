@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { wakeUpStream } from "../src/queue/wake-ups.ts";
 import { createMetrics } from "../src/runtime/metrics/metrics.ts";
 import { packageRoot } from "../src/runtime/package-root.ts";
 
@@ -67,6 +68,17 @@ t.test("alerts, dashboard and documentation name existing metrics and labels", a
       for (const label of labels) t.ok(samples.get(name)?.has(label), `${name} has the label ${label}`);
     }
   }
+});
+
+t.test("every pattern of streams matches a stream", async (t) => {
+  const streams = [wakeUpStream(18), "{18}:bulk", "{outbound:0}"];
+  const patterns = alerts.flatMap((expression) => [...expression.matchAll(/stream=~"([^"]+)"/g)]);
+  t.ok(patterns.length > 0);
+  for (const [, pattern = ""] of patterns)
+    t.ok(
+      streams.some((stream) => new RegExp(`^(?:${pattern})$`).test(stream)),
+      pattern,
+    );
 });
 
 t.test(

@@ -5,8 +5,10 @@ import {
 } from "../domain/messages/discard-messages.ts";
 import { type QueueStatus, queueStatus, type StreamStatus } from "../queue/queue-status.ts";
 import { awaitConnection } from "../queue/redis.ts";
+import { readRedisState } from "../queue/redis-writes.ts";
 import { partitionsOf } from "../queue/streams.ts";
 import { WAIT_REASONS } from "../queue/waiting-work.ts";
+import { tagsOf } from "../queue/wake-ups.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { holdQueue, releaseQueue } from "../store/processes/queue-hold.ts";
 import { type Command, type CommandContext, defineCommand, UsageError } from "./program/command.ts";
@@ -24,12 +26,18 @@ export const QUEUE_COMMANDS: readonly Command[] = [
       "Show whether the queue is held, and for each stream what waits and why, its age and its failures",
     options: {},
     async run(_, { db, redis, config, say }): Promise<QueueStatus> {
+      const streams = { partitions: partitionsOf(config), tags: tagsOf(config) };
       await awaitConnection(redis, CONNECT_TIMEOUT_MS);
-      const status = await readComplete(() => queueStatus({ db, redis, partitions: partitionsOf(config) }));
-      if (!isComplete(status))
+      const status = await readComplete(() => queueStatus({ db, redis, ...streams }));
+      const { state } = await readRedisState(redis, { ...streams, timeoutMs: CONNECT_TIMEOUT_MS });
+      if (state === "read_only") {
         say(
-          "Redis does not answer: depth, parked and open_breakers are unknown; run herald doctor for details",
+          "Redis refuses writes: no stream can be used, and depth is unknown; run herald doctor for details",
         );
+        return { ...status, data: status.data.map((stream) => ({ ...stream, depth: null })) };
+      }
+      if (!isComplete(status))
+        say("Redis does not answer: depth and open_breakers are unknown; run herald doctor for details");
       return status;
     },
     show: ({ held_since, data, clients }) =>
@@ -98,9 +106,7 @@ async function readComplete(read: () => Promise<QueueStatus>): Promise<QueueStat
 }
 
 const isComplete = ({ data }: QueueStatus) =>
-  data.every(
-    ({ depth, parked, open_breakers }) => depth !== null && parked !== null && open_breakers !== null,
-  );
+  data.every(({ depth, open_breakers }) => depth !== null && open_breakers !== null);
 
 /** One line per stream; reasons without rows are left out. */
 function toCells({ stream, depth, in_flight, parked, open_breakers, waiting, ...figures }: StreamStatus) {

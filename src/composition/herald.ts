@@ -47,7 +47,7 @@ export function openCommandContext(
     return database;
   });
   provide(container, REDIS, (c) => {
-    redis = createProducerClient(resolve(c, CONFIG), resolve(c, LOG));
+    redis = createProducerClient(resolve(c, CONFIG));
     return redis;
   });
   provide(container, LOG, () => createLog(SILENT_LOG));

@@ -1,7 +1,9 @@
 import type { DependencyContainer } from "tsyringe";
 import { tablePartitions } from "../../workers/table-partitions.ts";
 import { awaitConnection, createProducerClient } from "../queue/redis.ts";
+import { createRedisState } from "../queue/redis-state.ts";
 import { partitionsOf } from "../queue/streams.ts";
+import { tagsOf } from "../queue/wake-ups.ts";
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
@@ -20,6 +22,7 @@ import {
   PARTITIONS,
   provide,
   REDIS,
+  REDIS_STATE,
   resolve,
   SECRET_BOX,
   WATCHDOG,
@@ -35,7 +38,16 @@ export function registerShared(container: DependencyContainer, config: Config, p
   );
   provide(container, DATABASE, (c) => createLoggedDatabase(config, resolve(c, LOG)));
   provide(container, SECRET_BOX, () => createSecretBox(config.ENCRYPTION_KEYS));
-  provide(container, REDIS, (c) => createProducerClient(config, resolve(c, LOG)));
+  provide(container, REDIS, () => createProducerClient(config));
+  provide(container, REDIS_STATE, (c) =>
+    createRedisState({
+      redis: resolve(c, REDIS),
+      partitions: resolve(c, PARTITIONS),
+      tags: tagsOf(config),
+      log: resolve(c, LOG),
+      metrics: resolve(c, METRICS),
+    }),
+  );
   provide(container, PARTITIONS, () => partitionsOf(config));
 }
 
@@ -43,7 +55,7 @@ export function registerShared(container: DependencyContainer, config: Config, p
 export const createLoggedDatabase = (config: Config, log: Log, options?: DatabaseOptions): Database =>
   createDatabase(config, (error) => log.warn("postgres.connection_lost", { err: error }), options);
 
-/** The workers that every process starts first and closes last: watchdog, metrics, connections, partitions. */
+/** The workers that every process starts first and closes last: watchdog, metrics, connections, Redis state, partitions. */
 export function sharedWorkers(container: DependencyContainer): Worker[] {
   const [db, redis] = [resolve(container, DATABASE), resolve(container, REDIS)];
   const log = resolve(container, LOG);
@@ -53,6 +65,7 @@ export function sharedWorkers(container: DependencyContainer): Worker[] {
     createMetricsServer(resolve(container, CONFIG), resolve(container, METRICS), log),
     { name: "postgres", close: closeDatabase },
     { name: "redis", start: () => awaitConnection(redis, 2 * SECOND), close: () => redis.disconnect() },
+    resolve(container, REDIS_STATE),
     tablePartitions({ settings: resolve(container, CONFIG), db, log }),
   ];
 }

@@ -11,6 +11,8 @@ import type { HttpServer } from "../http/server.ts";
 import type { Platforms } from "../platforms/platforms.ts";
 import type { QueueNotifier } from "../queue/queue-notifier.ts";
 import type { RedisClient } from "../queue/redis.ts";
+import type { RedisStateWorker } from "../queue/redis-state.ts";
+import type { EventNotifier } from "../queue/wake-ups.ts";
 import type { Config } from "../runtime/config/config.ts";
 import type { Log } from "../runtime/logging/log.ts";
 import type { Metrics } from "../runtime/metrics/metrics.ts";
@@ -40,6 +42,7 @@ export const DATABASE = token<Database>("database");
 export const DATABASE_PROBE = token<Database>("database probe");
 export const MIGRATION_CHECK = token<MigrationCheck>("migration check");
 export const REDIS = token<RedisClient>("redis");
+export const REDIS_STATE = token<RedisStateWorker>("redis state");
 export const PASSWORDS = token<Passwords>("passwords");
 export const SECRET_BOX = token<SecretBox>("secret box");
 export const USER_TOKENS = token<UserTokens>("user tokens");
@@ -53,7 +56,7 @@ export const RESOLVER = token<Resolver>("resolver");
 /** The number of partitions of the queue. */
 export const PARTITIONS = token<number>("partitions");
 /** Writes stream entries for recorded events. */
-export const EVENT_NOTIFIER = token<QueueNotifier & Worker>("event notifier");
+export const EVENT_NOTIFIER = token<EventNotifier & Worker>("event notifier");
 /** Writes stream entries for accepted messages. */
 export const MESSAGE_NOTIFIER = token<QueueNotifier<SendRef> & Worker>("message notifier");
 /** The memory for request bodies. */

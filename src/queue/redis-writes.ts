@@ -1,7 +1,9 @@
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import { SECOND } from "../runtime/durations.ts";
+import type { RedisState } from "../schema/readiness.ts";
 import type { RedisClient } from "./redis.ts";
 import { createStreams } from "./streams.ts";
+import { wakeUpStream } from "./wake-ups.ts";
 
 const PROBE_EXPIRY_MS = 10 * SECOND;
 
@@ -12,8 +14,18 @@ const REFUSAL_PREFIXES = ["READONLY ", "OOM ", "MISCONF ", "NOREPLICAS ", "NOPER
 export const isWriteRefusal = (error: unknown): boolean =>
   error instanceof Error && REFUSAL_PREFIXES.some((prefix) => error.message.startsWith(prefix));
 
+/** The error of the client's own timeout. */
+const COMMAND_TIMEOUT_MESSAGE = "Command timed out";
+
+class LateAnswer extends Error {}
+
+/** True when Redis is connected and did not answer in time. */
+export const isLateAnswer = (error: unknown): boolean =>
+  error instanceof LateAnswer || (error instanceof Error && error.message === COMMAND_TIMEOUT_MESSAGE);
+
 interface ProbeOptions {
   partitions: number;
+  tags: readonly number[];
   timeoutMs: number;
 }
 
@@ -22,13 +34,28 @@ interface ProbeOptions {
  * another error when a node does not answer in time.
  */
 export async function probeRedisWrites(redis: RedisClient, options: ProbeOptions): Promise<void> {
-  const { partitions, timeoutMs } = options;
-  const writes = createStreams(redis, partitions).all.map(({ key }) =>
-    redis.set(`${key}:probe`, "", "PX", PROBE_EXPIRY_MS),
-  );
+  const { partitions, tags, timeoutMs } = options;
+  const streams = [...createStreams(redis, partitions).all.map(({ key }) => key), ...tags.map(wakeUpStream)];
+  const writes = streams.map((key) => redis.set(`${key}:probe`, "", "PX", PROBE_EXPIRY_MS));
   const results = await withTimeout(timeoutMs, Promise.allSettled(writes), () => {
-    throw new Error(`Redis did not answer within ${timeoutMs} ms`);
+    throw new LateAnswer(`Redis did not answer within ${timeoutMs} ms`);
   });
   const errors = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
   if (errors.length > 0) throw errors.find((error) => !isWriteRefusal(error)) ?? errors[0];
+}
+
+export interface RedisFinding {
+  state: RedisState;
+  /** Why the state is not ok. */
+  error?: unknown;
+}
+
+/** Probes once and returns the state that the probe found. */
+export async function readRedisState(redis: RedisClient, options: ProbeOptions): Promise<RedisFinding> {
+  try {
+    await probeRedisWrites(redis, options);
+    return { state: "ok" };
+  } catch (error) {
+    return { state: isWriteRefusal(error) ? "read_only" : "unavailable", error };
+  }
 }

@@ -105,6 +105,7 @@ t.test("herald client delete", async (t) => {
     );
     await raw.query("insert into message_stats values ($1, now(), 'ch_1', 1, 1, 0, 0, 0)", [clientId]);
     await raw.query(INSERT_LAST_ERASED, [clientId]);
+    await raw.query("insert into delivery_queue (id, client_id) values ($1, $2)", [newId("evt"), clientId]);
     await raw.query("insert into late_changes (client_id, id) values ($1, $2)", [clientId, newId("msg")]);
   }
 

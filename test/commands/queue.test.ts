@@ -1,14 +1,14 @@
 import { Redis } from "ioredis";
 import t from "tap";
 import { createBreakers } from "../../src/queue/breakers.ts";
-import { createParking } from "../../src/queue/parking.ts";
-import { createStreams } from "../../src/queue/streams.ts";
+import { createEventNotifier } from "../../src/queue/wake-ups.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { createDatabase } from "../../src/store/database/database.ts";
 import { configureWebhook, makeEvents, updateDelivery } from "../fixtures/events/events.ts";
 import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { startProcess } from "../fixtures/processes/processes.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
+import { REFUSALS, startRefusingRedis } from "../fixtures/servers/redis-refusals.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
@@ -42,78 +42,68 @@ t.test("herald queue status", async (t) => {
       held: false,
       held_since: null,
       data: [
-        { stream: "{events:0}", ...NONE },
-        { stream: "{bulk:0}", ...NONE },
+        { stream: "{18}:events", ...NONE },
+        { stream: "{18}:bulk", ...NONE },
         { stream: "{outbound:0}", ...NONE },
       ],
       clients: [],
     });
   });
 
-  t.test(
-    "shows depth, oldest due entry, entries in flight, parked entries and open circuit breakers",
-    async (t) => {
-      const tenant = await makeTenant({ db, config });
-      await configureWebhook({ db }, tenant);
-      const ids = await makeEvents({ db }, tenant, {}, {}, {}, {}, {});
-      const [waiting = "", parked = "", replayed = "", inFlight = "", later = ""] = ids;
-      const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
-      await updateDelivery({ db }, waiting, {
-        next_attempt_at: ago(90),
-        enqueued_at: ago(5),
-        queue_epoch: "e",
-      });
-      await updateDelivery({ db }, parked, {
-        next_attempt_at: ago(30),
-        enqueued_at: ago(4),
-        queue_epoch: "e",
-      });
-      await updateDelivery({ db }, replayed, { next_attempt_at: ago(7_200), is_bulk: true });
-      await updateDelivery({ db }, inFlight, { state: "in_flight" });
-      await updateDelivery({ db }, later, { state: "retrying", attempts: 1, next_attempt_at: ago(-600) });
-      const refs = ids.map((id) => ({ clientId: tenant.id, id }));
-      await createStreams(redis, 1).add("events", refs.slice(0, 3));
-      await createParking(redis, 1).park("events", [{ clientId: tenant.id, ids: [parked] }]);
-      const breakers = createBreakers(redis, 1);
-      const destination = { clientId: tenant.id, origin: "https://backend.example" };
-      // Five failures open the breaker, and five failed probes keep it open for minutes.
-      for (let call = 0; call < 10; call++)
-        await breakers.recordResult(destination, { isFailure: true, isProbe: call >= 5 });
-      const halfOpen = JSON.stringify({
-        origin: "https://other.example",
-        until: Date.now() - 1,
-        failedProbes: 0,
-      });
-      await redis.hset("{events:0}:breakers", "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21", halfOpen);
+  t.test("shows unread wake-ups, oldest due row, rows in flight and open circuit breakers", async (t) => {
+    const tenant = await makeTenant({ db, config });
+    await configureWebhook({ db }, tenant);
+    const ids = await makeEvents({ db }, tenant, {}, {}, {}, {}, {});
+    const [waiting = "", other = "", replayed = "", inFlight = "", later = ""] = ids;
+    const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
+    await updateDelivery({ db }, waiting, { next_attempt_at: ago(90) });
+    await updateDelivery({ db }, other, { next_attempt_at: ago(30) });
+    await updateDelivery({ db }, replayed, { next_attempt_at: ago(7_200), is_bulk: true });
+    await updateDelivery({ db }, inFlight, { worker_id: "wrk_1", claimed_at: new Date() });
+    await updateDelivery({ db }, later, { state: "retrying", attempts: 1, next_attempt_at: ago(-600) });
+    await redis.xgroup("CREATE", "{18}:events", "herald", "0", "MKSTREAM");
+    const notifier = createEventNotifier(redis, [18]);
+    notifier.notify([tenant.id]);
+    await notifier.close?.();
+    const breakers = createBreakers(redis, 1);
+    const destination = { clientId: tenant.id, origin: "https://backend.example" };
+    // Five failures open the breaker, and five failed probes keep it open for minutes.
+    for (let call = 0; call < 10; call++)
+      await breakers.recordResult(destination, { isFailure: true, isProbe: call >= 5 });
+    const halfOpen = JSON.stringify({
+      origin: "https://other.example",
+      until: Date.now() - 1,
+      failedProbes: 0,
+    });
+    await redis.hset("{events:0}:breakers", "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21", halfOpen);
 
-      const { code, json, err } = await herald("queue status --json");
-      t.equal(code, 0);
-      t.equal(err, "");
-      const [events, bulk] = json.data;
-      t.match(events, { stream: "{events:0}", depth: 3, in_flight: 1, parked: 1, open_breakers: 1 });
-      t.match(bulk, { stream: "{bulk:0}", depth: 0, in_flight: 0, parked: 0, open_breakers: 1 });
-      t.ok(events.oldest_due_seconds >= 90 && events.oldest_due_seconds < 600);
-      t.ok(bulk.oldest_due_seconds >= 7_200);
-      t.match(events.waiting, { total: 3, breaker: 3, due: 0, retry: 0 });
-      t.match(bulk.waiting, { total: 1, breaker: 1 });
+    const { code, json, err } = await herald("queue status --json");
+    t.equal(code, 0);
+    t.equal(err, "");
+    const [events, bulk] = json.data;
+    t.match(events, { stream: "{18}:events", depth: 1, in_flight: 1, parked: 0, open_breakers: 1 });
+    t.match(bulk, { stream: "{18}:bulk", depth: 0, in_flight: 0, parked: 0, open_breakers: 1 });
+    t.ok(events.oldest_due_seconds >= 90 && events.oldest_due_seconds < 600);
+    t.ok(bulk.oldest_due_seconds >= 7_200);
+    t.match(events.waiting, { total: 3, breaker: 3, due: 0, retry: 0 });
+    t.match(bulk.waiting, { total: 1, breaker: 1 });
 
-      const client_id = tenant.id;
-      t.same(json.clients, [
-        { client_id, stream: "{events:0}", waiting: 3, reason: "breaker" },
-        { client_id, stream: "{bulk:0}", waiting: 1, reason: "breaker" },
-      ]);
+    const client_id = tenant.id;
+    t.same(json.clients, [
+      { client_id, stream: "{18}:events", waiting: 3, reason: "breaker" },
+      { client_id, stream: "{18}:bulk", waiting: 1, reason: "breaker" },
+    ]);
 
-      const { out } = await herald("queue status");
-      t.match(
-        out,
-        new RegExp(`\\n\\nclient_id +stream +waiting +reason\\n${client_id} +.events:0. +3 +breaker\\n`),
-      );
-      t.match(
-        out,
-        /^stream +depth +oldest_due_seconds +in_flight +parked +open_breakers +waiting +oldest_accepted_seconds +failed_24h\n\{events:0\} +3 +\d+ +1 +1 +\d +3 \(breaker 3\) +\d+ +0\n/,
-      );
-    },
-  );
+    const { out } = await herald("queue status");
+    t.match(
+      out,
+      new RegExp(`\\n\\nclient_id +stream +waiting +reason\\n${client_id} +.18.:events +3 +breaker\\n`),
+    );
+    t.match(
+      out,
+      /^stream +depth +oldest_due_seconds +in_flight +parked +open_breakers +waiting +oldest_accepted_seconds +failed_24h\n\{18\}:events +1 +\d+ +1 +0 +\d +3 \(breaker 3\) +\d+ +0\n/,
+    );
+  });
 
   t.test("hold and release show the state, which queue status and doctor show too", async (t) => {
     t.same((await herald("queue release --json")).json, { held: false, since: null });
@@ -145,14 +135,28 @@ t.test("herald queue status", async (t) => {
     t.equal(code, 1);
     t.match(
       out,
-      /\{events:0\} +- +\d+ +1 +- +- +3 \(due 2, retry 1\) .+\n\{bulk:0\} +- +\d+ +0 +- +- +1 \(due 1\) .+\n/,
+      /\{18\}:events +- +\d+ +1 +0 +- +3 \(due 2, retry 1\) .+\n\{18\}:bulk +- +\d+ +0 +0 +- +1 \(due 1\) .+\n/,
     );
-    t.match(err, /^Redis does not answer: [^\n]+\n$/);
+    t.match(err, /^Redis does not answer: depth and open_breakers are unknown; [^\n]+\n$/);
     const command = startProcess(t, "herald", unreachable, { args: ["queue", "status", "--json"] });
     await until("the command exits", () => command.child.exitCode !== null);
     t.equal(command.child.exitCode, 1);
     t.match(JSON.parse(command.stdout()).data, [
-      { depth: null, in_flight: 1, parked: null, open_breakers: null },
+      { depth: null, in_flight: 1, parked: 0, open_breakers: null },
+      { depth: null },
+    ]);
+  });
+
+  t.test("exits with code 1 while Redis refuses writes, and says so", async (t) => {
+    const { url, admin } = await startRefusingRedis(t);
+    await REFUSALS["a Redis out of memory"]?.begin(admin);
+    const full = { ...settings, REDIS_URL: url };
+    const command = startProcess(t, "herald", full, { args: ["queue", "status", "--json"] });
+    t.equal(await command.ended(), 1);
+    t.match(command.stderr(), /^Redis refuses writes: [^\n]+\n$/);
+    t.match(JSON.parse(command.stdout()).data, [
+      { depth: null, in_flight: 1, parked: 0, open_breakers: 0, waiting: { total: 3 } },
+      { depth: null },
       { depth: null },
     ]);
   });

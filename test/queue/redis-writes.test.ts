@@ -1,8 +1,8 @@
 import t from "tap";
 import { awaitConnection, createProducerClient, type RedisClient } from "../../src/queue/redis.ts";
 import { isWriteRefusal, probeRedisWrites } from "../../src/queue/redis-writes.ts";
+import { tagsOf } from "../../src/queue/wake-ups.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
-import { captureLog } from "../fixtures/captured-log.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 import {
   connectRedis,
@@ -12,8 +12,10 @@ import {
 } from "../fixtures/servers/redis.ts";
 import { REFUSALS, startRefusingRedis, whileFrozen } from "../fixtures/servers/redis-refusals.ts";
 
-const probe = (redis: RedisClient, partitions = 1) =>
-  probeRedisWrites(redis, { partitions, timeoutMs: 10_000 });
+const CLUSTER_TAGS = [...tagsOf({ REDIS_URL: { cluster: true, nodes: [] } })];
+
+const probe = (redis: RedisClient, partitions = 1, tags = [18]) =>
+  probeRedisWrites(redis, { partitions, tags, timeoutMs: 10_000 });
 
 const errorOf = (work: Promise<unknown>): Promise<Error | undefined> =>
   work.then(
@@ -25,7 +27,7 @@ t.test("a probe writes one key per stream, and each expires", async (t) => {
   const redis = await connectRedis(t, (await startPrivateRedis(t)).url);
   await probe(redis);
   const keys = await redis.keys("*");
-  t.same(keys.sort(), ["{bulk:0}:probe", "{events:0}:probe", "{outbound:0}:probe"]);
+  t.same(keys.sort(), ["{18}:events:probe", "{outbound:0}:probe"]);
   for (const key of keys) {
     const expiresInMs = await redis.pttl(key);
     t.ok(expiresInMs > 0 && expiresInMs <= 10_000);
@@ -57,13 +59,13 @@ t.test("a user without write permission is refused", async (t) => {
 t.test("a node of a Redis Cluster that refuses writes is found", async (t) => {
   const url = await startRedisCluster(t);
   const redis = await connectRedis(t, url);
-  await probe(redis, 8);
+  await probe(redis, 8, CLUSTER_TAGS);
   const admin = await connectRedis(t, url.replace("?cluster=true", ""));
-  t.equal((await admin.keys("*:probe")).length, 24, "one key per stream");
+  t.equal((await admin.keys("*:probe")).length, 20, "one key per stream");
   await REFUSALS["a Redis out of memory"]?.begin(admin);
-  t.ok(isWriteRefusal(await errorOf(probe(redis, 8))));
+  t.ok(isWriteRefusal(await errorOf(probe(redis, 8, CLUSTER_TAGS))));
   await REFUSALS["a Redis out of memory"]?.end(admin);
-  await probe(redis, 8);
+  await probe(redis, 8, CLUSTER_TAGS);
 });
 
 t.test("an unreachable or hanging Redis is no refusal", async (t) => {
@@ -72,12 +74,12 @@ t.test("an unreachable or hanging Redis is no refusal", async (t) => {
   t.notOk(isWriteRefusal(unreachable));
   const server = await startPrivateRedis(t);
   const config = readConfig({ ...unconnectedSettings(), REDIS_URL: server.url });
-  const redis = createProducerClient(config, captureLog().log);
+  const redis = createProducerClient(config);
   t.teardown(() => redis.disconnect());
   await awaitConnection(redis, 60_000);
   const [hanging, late] = await whileFrozen(server.pid, async () => [
     await errorOf(probe(redis)),
-    await errorOf(probeRedisWrites(redis, { partitions: 1, timeoutMs: 1 })),
+    await errorOf(probeRedisWrites(redis, { partitions: 1, tags: [18], timeoutMs: 1 })),
   ]);
   t.match(hanging?.message, /timed out/);
   t.notOk(isWriteRefusal(hanging));

@@ -8,8 +8,8 @@ import { connectRedis, createReaderFactory } from "../fixtures/servers/redis.ts"
 import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
-const KEY = "{events:0}";
-const refOf = () => ({ clientId: randomUUID(), id: newId("evt") });
+const KEY = "{outbound:0}";
+const refOf = () => ({ clientId: randomUUID(), id: newId("msg") });
 
 t.test(
   "a read waits for entries, returns at most the requested number, and returns none after its timeout",
@@ -24,7 +24,7 @@ t.test(
     t.teardown(() => patient.close());
     const reading = patient.read(1);
     const refs = [refOf(), refOf(), refOf()];
-    await streams.add("events", refs);
+    await streams.add("outbound", refs);
     t.match(await reading, refs.slice(0, 1));
     const two = await reader.read(2);
     t.match(two, refs.slice(1));

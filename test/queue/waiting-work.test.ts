@@ -6,7 +6,6 @@ import { firstIdAt } from "../../src/runtime/ids.ts";
 import type { QueueGroup } from "../../src/store/events/queue-metrics.ts";
 
 const NOW = 1_800_000_000_000;
-/** The last byte of a client's id determines its partition. */
 const [FIRST, SECOND_CLIENT] = [
   "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b00",
   "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b01",
@@ -24,7 +23,7 @@ const group = (situation: QueueGroup["situation"], count: number, changes: Parti
 });
 
 const NOTHING: QueueGroups = { sends: [], deliveries: [], failedMessages: [], failedDeliveries: [] };
-const NO_BREAKER = { partitions: 1, blockedClients: new Set<string>() };
+const NO_BREAKER = { isOwn: () => true, blockedClients: new Set<string>() };
 
 t.test("every waiting row has one reason, and the total is their sum", async (t) => {
   const sends = [
@@ -36,7 +35,7 @@ t.test("every waiting row has one reason, and the total is their sum", async (t)
     group("in_flight", 6),
     group("unknown", 7, { oldest_id: `${firstIdAt("evt", ago(300))}0000000000000000` }),
   ];
-  const scope = { ...NO_BREAKER, stream: { lane: "outbound", partition: 0 } } as const;
+  const scope = { ...NO_BREAKER, lane: "outbound" } as const;
   const work = waitingWorkOf({ ...NOTHING, sends }, scope, NOW);
   t.same(work.waiting, { total: 15, due: 1, order: 2, rate: 3, retry: 4, reconnect: 5, breaker: 0 });
   t.equal(
@@ -57,7 +56,7 @@ t.test("all deliveries of a client with a breaker wait for it, sends do not", as
   const of = (lane: "events" | "outbound") =>
     waitingWorkOf(
       groups,
-      { stream: { lane, partition: 0 }, partitions: 1, blockedClients: new Set([FIRST]) },
+      { lane, isOwn: () => true, blockedClients: new Set(lane === "events" ? [FIRST] : []) },
       NOW,
     ).waiting;
   t.match(of("events"), { total: 7, breaker: 3, rate: 4, due: 0, retry: 0 });
@@ -76,9 +75,9 @@ t.test(
     const sends = [group("order", 1), group("reconnect", 7), group("unknown", 90)];
     const scopes = (["events", "bulk", "outbound"] as const).map((lane) => ({
       key: lane,
-      stream: { lane, partition: 0 },
-      partitions: 1,
-      blockedClients: new Set([FIRST]),
+      lane,
+      isOwn: () => true,
+      blockedClients: new Set(lane === "outbound" ? [] : [FIRST]),
     }));
     t.same(waitingClientsOf({ ...NOTHING, sends, deliveries }, scopes), [
       { client_id: FIRST, stream: "outbound", waiting: 7, reason: "reconnect" },
@@ -106,8 +105,9 @@ t.test("each stream counts its own rows and failures", async (t) => {
     { ...group("due", 3), is_bulk: true },
   ];
   const groups = { ...NOTHING, deliveries, failedDeliveries: failed };
-  const of = (lane: "events" | "bulk" | "outbound", partition: number) => {
-    const scope = { stream: { lane, partition }, partitions: 8, blockedClients: new Set<string>() };
+  const of = (lane: "events" | "bulk" | "outbound", client: number) => {
+    const isOwn = (clientId: string) => clientId === [FIRST, SECOND_CLIENT][client];
+    const scope = { lane, isOwn, blockedClients: new Set<string>() };
     const { waiting, failed_24h } = waitingWorkOf(groups, scope, NOW);
     return [waiting.total, failed_24h];
   };

@@ -14,7 +14,7 @@ interface DoctorResult {
 export const DOCTOR_COMMAND: Command = defineCommand({
   name: "doctor",
   summary:
-    "Check settings, Postgres, Redis, migrations, secrets, API keys, workers, hold, clock and platforms, and explain how to fix problems",
+    "Check settings, Postgres, Redis, migrations, secrets, API keys, workers, hold, queue rows, clock and platforms, and explain how to fix problems",
   options: {},
   async run(_, { env, settingsFile }): Promise<DoctorResult> {
     const findings = (await examine(env)).map((finding) => withStartHint(finding, settingsFile));

@@ -1,17 +1,17 @@
 import { awaitConnection, createProducerClient } from "../../queue/redis.ts";
 import { isWriteRefusal, probeRedisWrites } from "../../queue/redis-writes.ts";
 import { partitionsOf } from "../../queue/streams.ts";
+import { tagsOf } from "../../queue/wake-ups.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { createLog } from "../../runtime/logging/log.ts";
 import { createSecretBox } from "../../security/secret-box.ts";
 import { createDatabase, type Database } from "../../store/database/database.ts";
 import { inspectMigrations, type MigrationState } from "../../store/database/migrations.ts";
 import { findSealedColumns, listKeyUsage } from "../../store/database/sealed-columns.ts";
-import { readQueueHold } from "../../store/processes/queue-hold.ts";
 import { countAliveWorkers } from "../../store/processes/workers.ts";
 import { tryOpen } from "../secrets.ts";
 import { type Finding, failed, ok, rootCauseMessage, warning } from "./finding.ts";
+import { examineHold, examineQueueRows } from "./queue.ts";
 import { examineApiKeys } from "./tenants.ts";
 
 const PING_TIMEOUT_MS = 5 * SECOND;
@@ -19,7 +19,7 @@ const PING_TIMEOUT_MS = 5 * SECOND;
 /** Host and port only: the URL may contain a password. */
 const hostOf = (address: string) => new URL(address).host;
 
-/** Checks Postgres, and the migrations, secrets, API keys, workers and the hold of the queue in it. */
+/** Checks Postgres, and the migrations, secrets, API keys, workers, the hold and the rows of the queue in it. */
 export async function examinePostgres(db: Database, config: Partial<Config>): Promise<Finding[]> {
   const host = hostOf(config.DATABASE_URL as string);
   try {
@@ -37,6 +37,7 @@ export async function examinePostgres(db: Database, config: Partial<Config>): Pr
           await examineApiKeys(db),
           ...(await examineWorkers(db)),
           await examineHold(db),
+          await examineQueueRows(db),
         ]
       : [];
   return [ok("postgres", `${host} answers`), migrations, ...rest];
@@ -110,16 +111,6 @@ async function examineWorkers(db: Database): Promise<Finding[]> {
   });
 }
 
-async function examineHold(db: Database): Promise<Finding> {
-  const { since } = await readQueueHold(db);
-  if (since === null) return ok("queue", "not held");
-  return warning(
-    "queue",
-    `held since ${since.toISOString()}: no message is sent and no event delivered`,
-    "run herald queue release when they may continue",
-  );
-}
-
 const ACCEPT_WRITES =
   "use the primary in REDIS_URL, raise maxmemory, repair its snapshots or replicas, or allow this user to write";
 
@@ -127,15 +118,18 @@ type RedisSettings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;
 
 export async function examineRedis(settings: RedisSettings): Promise<Finding> {
   const [first = ""] = settings.REDIS_URL.nodes;
-  const silentLog = createLog({ LOG_LEVEL: "silent", LOG_FORMAT: "json", process: "herald" });
-  const redis = createProducerClient(settings, silentLog);
+  const redis = createProducerClient(settings);
   let fault: unknown;
   redis.on("error", (error) => {
     fault = error;
   });
   try {
     await awaitConnection(redis, PING_TIMEOUT_MS);
-    await probeRedisWrites(redis, { partitions: partitionsOf(settings), timeoutMs: PING_TIMEOUT_MS });
+    await probeRedisWrites(redis, {
+      partitions: partitionsOf(settings),
+      tags: tagsOf(settings),
+      timeoutMs: PING_TIMEOUT_MS,
+    });
     return ok("redis", `${hostOf(first)} answers and accepts writes`);
   } catch (error) {
     if (isWriteRefusal(error))

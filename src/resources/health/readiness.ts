@@ -1,5 +1,5 @@
 import type { RedisClient } from "../../queue/redis.ts";
-import { isWriteRefusal, probeRedisWrites } from "../../queue/redis-writes.ts";
+import { readRedisState } from "../../queue/redis-writes.ts";
 import { withTimeout } from "../../runtime/async/with-timeout.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import type { PostgresState, RedisState } from "../../schema/readiness.ts";
@@ -18,6 +18,7 @@ export interface ReadinessParts {
   migrations: Pick<MigrationCheck, "missing">;
   redis: RedisClient;
   partitions: number;
+  tags: readonly number[];
 }
 
 interface PostgresFinding {
@@ -43,8 +44,12 @@ export function createReadinessProbe(parts: ReadinessParts): () => Promise<Serve
 
 /** Asks both servers at the same time. */
 async function examineServers(parts: ReadinessParts): Promise<ServersFinding> {
-  const [finding, redis] = await Promise.all([examinePostgres(parts), examineRedis(parts)]);
-  return { ...finding, redis };
+  const { redis, partitions, tags } = parts;
+  const [finding, { state }] = await Promise.all([
+    examinePostgres(parts),
+    readRedisState(redis, { partitions, tags, timeoutMs: PROBE_TIMEOUT_MS }),
+  ]);
+  return { ...finding, redis: state };
 }
 
 async function examinePostgres({ probe, migrations }: ReadinessParts): Promise<PostgresFinding> {
@@ -61,13 +66,4 @@ async function examinePostgres({ probe, migrations }: ReadinessParts): Promise<P
 
 function throwTimeout(): never {
   throw new DatabaseUnavailable(new Error(`no response within ${PROBE_TIMEOUT_MS} ms`));
-}
-
-async function examineRedis({ redis, partitions }: ReadinessParts): Promise<RedisState> {
-  try {
-    await probeRedisWrites(redis, { partitions, timeoutMs: PROBE_TIMEOUT_MS });
-    return "ok";
-  } catch (error) {
-    return isWriteRefusal(error) ? "read_only" : "unavailable";
-  }
 }

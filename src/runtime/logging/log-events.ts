@@ -22,6 +22,8 @@ export const LOG_EVENTS = {
   "breaker.closed": "A client's backend responds again; its deliveries continue",
   "breaker.opened":
     "A client's backend fails repeatedly; its deliveries wait for `ms` milliseconds. `since` is when it first opened, `failed_probes` the number of probes that failed since",
+  "breaker_check.failed": "The breakers of other dispatchers could not be read; it is retried every second",
+  "breaker_check.recovered": "The breakers of other dispatchers are read again",
   "channel.needs_reauth":
     "The platform rejects the channel's token (`code`), or the person who granted it removed the app (no `code`); the channel's messages wait for a new token",
   "cron.ran": "One line per tick of a job, with `outcome`",
@@ -33,8 +35,9 @@ export const LOG_EVENTS = {
   "delivery.write_failed": "The outcome of one delivery could not be written; the delivery is repeated",
   "delivery_claims.failed": "Deliveries cannot be claimed in Postgres; the dispatcher retries",
   "delivery_claims.recovered": "Deliveries are claimed again",
-  "delivery_sweep.failed": "The sweep of deliveries failed; it is retried every second",
-  "delivery_sweep.recovered": "The sweep of deliveries succeeds again",
+  "delivery_recovery.failed":
+    "The recovery of deliveries of dead dispatchers failed; it is retried every second",
+  "delivery_recovery.recovered": "The recovery of deliveries succeeds again",
   "dispatcher.drained": "The dispatcher finished its calls at shutdown; `left` counts those that it aborted",
   "fork.exited": "A fork of web ended unexpectedly; it is replaced",
   "fork.failed": "A fork of web could not be started or signalled",
@@ -74,9 +77,6 @@ export const LOG_EVENTS = {
   "operation.write_failed":
     "The outcome of an operation with an Idempotency-Key could not be stored; the next request with the key checks the platform",
   "partitions.create_failed": "The table partitions of the coming days could not be created; it is retried",
-  "peer_check.failed":
-    "The breakers and parked deliveries of other dispatchers could not be read; it is retried",
-  "peer_check.recovered": "The breakers and parked deliveries of other dispatchers are read again",
   "platform.called": "One line per call to a platform; the path has no query",
   "platform.recovered": "The platform answers again; its messages are sent",
   "platform.unreachable":
@@ -96,8 +96,11 @@ export const LOG_EVENTS = {
   "queue.released": "The queue is released; this dispatcher continues",
   "queue.unmark_failed": "Rows that Redis did not take could not be marked; the sweep queues them 20 s later",
   "rate_limit.skipped": "Redis is unavailable; API rate limits are not enforced for a moment",
-  "redis.recovered": "Redis responds again",
-  "redis.unavailable": "Redis does not respond; deliveries and sends wait in Postgres",
+  "redis.read_only":
+    "Redis answers and refuses writes; events are delivered without wake-ups, messages wait in Postgres",
+  "redis.recovered": "Redis responds again and accepts writes",
+  "redis.unavailable":
+    "Redis does not respond; events are delivered without wake-ups, messages wait in Postgres",
   "sandbox.answered": "One line per request to the sandbox",
   "sandbox.listening": "The sandbox accepts connections",
   "sandbox.request_failed": "The sandbox failed on a request: a defect of the sandbox",

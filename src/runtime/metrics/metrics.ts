@@ -55,6 +55,12 @@ export function createMetrics(processName: string) {
       labelNames: ["state"],
       registers,
     }),
+    claimedDeliveries: new Counter({
+      name: "herald_deliveries_claimed_total",
+      help: "Deliveries claimed by this dispatcher, by what told it of the client: a wake-up or the poll",
+      labelNames: ["found_by"],
+      registers,
+    }),
     attempts: new Counter({
       name: "herald_delivery_attempts_total",
       help: "Delivery attempts, by outcome",
@@ -93,7 +99,7 @@ export function createMetrics(processName: string) {
     }),
     queueDepth: new Gauge({
       name: "herald_queue_depth",
-      help: "Entries in the stream, read and unread",
+      help: "Wake-ups that no dispatcher has read, or entries of a stream of messages, read and unread",
       labelNames: ["stream"],
       registers,
     }),
@@ -130,6 +136,18 @@ export function createMetrics(processName: string) {
     queueHeld: new Gauge({
       name: "herald_queue_held",
       help: "1 while an operator holds the queue, else 0",
+      registers,
+    }),
+    redisUp: new Gauge({
+      name: "herald_redis_up",
+      help: "1 while Redis answers this process, else 0",
+      aggregator: "min",
+      registers,
+    }),
+    redisWritable: new Gauge({
+      name: "herald_redis_writable",
+      help: "1 while Redis accepts the writes of this process, else 0",
+      aggregator: "min",
       registers,
     }),
     breakers: new Gauge({

@@ -31,13 +31,12 @@ export async function openProducer({ config, teardown }: BenchContext) {
     await db.close();
   });
   const streams = createStreams(redis, 1);
-  const depth = (lane: "events" | "outbound") => streams.depth(`{${lane}:0}`);
   return {
     db,
     events: notifiers[0],
     messages: notifiers[1],
-    /** Waits until the lane's stream has this many entries. */
-    untilQueued: (lane: "events" | "outbound", count: number) =>
-      until(`${count} entries are in the stream`, async () => (await depth(lane)) >= count),
+    /** Waits until the stream of messages has this many entries. */
+    untilQueued: (count: number) =>
+      until(`${count} entries are in the stream`, async () => (await streams.depth("{outbound:0}")) >= count),
   };
 }

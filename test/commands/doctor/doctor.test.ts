@@ -71,6 +71,7 @@ t.test("herald doctor", async (t) => {
         "dispatcher",
         "scheduler",
         "queue",
+        "queue_rows",
         "clock",
         "redis",
         "platforms",

@@ -73,7 +73,10 @@ t.test("event retries", async (t) => {
     async (t) => {
       const { tenant, retry, recordEvents } = await retriesOf(api);
       const [id] = (await recordEvents({})) as [string];
-      await updateDelivery(api, id, { state: "in_flight", attempts: 3, deaths: 4 });
+      await updateDelivery(api, id, {
+        ...{ state: "retrying", attempts: 3, deaths: 4 },
+        ...{ worker_id: "wrk_1", claimed_at: new Date() },
+      });
       const before = await readDelivery(api, id);
       t.match(await retry(id), { status: 202, body: { status: "pending", redispatched: true } });
       t.same(await readDelivery(api, id), { ...before, schedule_base: 3, deaths: 0 });
@@ -170,7 +173,7 @@ t.test("event retries", async (t) => {
 
   t.test("a bulk retry queues only failed, skipped and cancelled deliveries", async (t) => {
     const { recordEvents, retryAll } = await retriesOf(api);
-    const states = ["pending", "in_flight", "retrying", "delivered", "failed", "skipped", "cancelled"];
+    const states = ["pending", "retrying", "delivered", "failed", "skipped", "cancelled"];
     const ids = await recordEvents(...states.map(() => ({})));
     for (const [index, id] of ids.entries())
       await updateDelivery(api, id, { state: states[index], attempts: index });
@@ -183,12 +186,13 @@ t.test("event retries", async (t) => {
     const reply = await retryAll({ since: isoAgo(HOUR), dry_run: false });
     t.equal(reply.status, 202);
     t.same(reply.body, { queued: 3, not_redispatched: 0 });
-    t.same(await readStates(), [...states.slice(0, 4), "pending", "pending", "pending"]);
+    t.same(await readStates(), [...states.slice(0, 3), "pending", "pending", "pending"]);
     for (const [index, id] of ids.entries())
       t.match(await readDelivery(api, id), {
         attempts: index,
-        is_bulk: index >= 4,
-        schedule_base: index >= 4 ? index : 0,
+        is_bulk: index >= 3,
+        is_queued: states[index] !== "delivered",
+        ...(index >= 3 ? { schedule_base: index } : {}),
       });
     t.same((await retryAll({ since: isoAgo(HOUR) })).body, { queued: 0, not_redispatched: 0 });
   });
@@ -229,13 +233,13 @@ t.test("event retries", async (t) => {
       { type: "lead.created", key: "marketing" },
       { type: "channel.connected", key: "embedded_signup" },
     )) as [string, string, string];
-    for (const id of [chat, lead, signup]) await updateDelivery(api, id, { state: "failed", deaths: 5 });
+    for (const id of [chat, lead, signup]) await updateDelivery(api, id, { state: "failed" });
     await configureWebhook(api, tenant, { url: null });
     t.same((await retryAll({ since: isoAgo(HOUR) })).body, { queued: 0, not_redispatched: 3 });
     await configureWebhook(api, tenant, { disabledKeys: ["chatapp"] });
     for (const dry_run of [true, false])
       t.same((await retryAll({ since: isoAgo(HOUR), dry_run })).body, { queued: 2, not_redispatched: 1 });
-    t.match(await readDelivery(api, chat), { state: "failed", deaths: 5, is_bulk: false });
+    t.match(await readDelivery(api, chat), { state: "failed", is_queued: false, is_bulk: false });
     for (const id of [lead, signup])
       t.match(await readDelivery(api, id), { state: "pending", deaths: 0, is_bulk: true });
   });
