@@ -138,7 +138,8 @@ export function createBreakers(
     const state = stateAt(breakersByClient.get(clientId), now());
     if (state.state === "closed") return 0;
     if (state.state === "open") return state.remaining;
-    return Math.max(0, (probesDeniedUntil.get(clientId) ?? 0) - now());
+    const probed = Math.max(probesDeniedUntil.get(clientId) ?? 0, probesUntil.get(clientId) ?? 0);
+    return Math.max(0, probed - now());
   }
 
   return {
@@ -157,7 +158,7 @@ export function createBreakers(
       probesDeniedUntil.set(clientId, now() + HALF_OPEN_WAIT_MS);
       return false;
     },
-    /** Milliseconds until calls for the client may start: while its breaker is open, or another dispatcher probes it. */
+    /** Milliseconds until calls for the client may start: while its breaker is open, or its backend is being probed. */
     sleepOf,
     /** Clients for which no call may start now. */
     sleepingClients: (): string[] => [...breakersByClient.keys()].filter((clientId) => sleepOf(clientId) > 0),
@@ -174,10 +175,10 @@ export function createBreakers(
     },
     /** Clients whose breaker is not closed. */
     clients: (): string[] => [...breakersByClient.keys()],
-    /** Closes the breaker of a client whose backend has another origin now. */
+    /** Closes the breaker of a client whose backend has another origin now; without Redis in this process only. */
     async closeFormer({ clientId, origin }: Destination): Promise<void> {
       const breaker = breakersByClient.get(clientId);
-      if (breaker && breaker.origin !== origin) await close(clientId);
+      if (breaker && breaker.origin !== origin) await close(clientId).catch(() => {});
     },
     counts: () => countStates([...breakersByClient.values()], now()),
   };

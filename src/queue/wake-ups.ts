@@ -40,7 +40,7 @@ export interface EventNotifier {
 /** Clients that are woken in the same turn of the event loop share a round trip, and each is named once. */
 export function createEventNotifier(redis: RedisClient, tags: readonly number[]): EventNotifier & Worker {
   const waiting = new Set<string>();
-  let sending: Promise<unknown> = Promise.resolve();
+  let sending: Promise<void> = Promise.resolve();
 
   async function send(clientIds: readonly string[]): Promise<void> {
     // A pipeline per tag, because it must not span the nodes of a cluster.
@@ -56,7 +56,8 @@ export function createEventNotifier(redis: RedisClient, tags: readonly number[])
   function flush(): void {
     const clientIds = [...waiting];
     waiting.clear();
-    sending = Promise.all([sending, send(clientIds)]);
+    // Without a result: each would keep the one before.
+    sending = Promise.all([sending, send(clientIds)]).then(() => {});
   }
 
   return {
@@ -133,14 +134,19 @@ export function createWakeUpReader(tag: number, connect: () => RedisClient): Wak
     return [];
   }
 
+  const requestOrCreateGroup = (count: number): Promise<string[]> =>
+    request(count).catch((error) => {
+      if (isMissingGroup(error)) return createGroup();
+      throw error;
+    });
+
   return {
     async read(count) {
       try {
-        return await withTimeout(BLOCK_MS + SLACK_MS, request(count), () => {
+        return await withTimeout(BLOCK_MS + SLACK_MS, requestOrCreateGroup(count), () => {
           throw new Error("the blocking read from Redis did not end in time");
         });
       } catch (error) {
-        if (isMissingGroup(error)) return createGroup();
         disconnect();
         throw error;
       }
@@ -161,7 +167,7 @@ export async function countUnread(redis: RedisClient, tag: number): Promise<numb
     throw error;
   })) as unknown[][];
   const [group] = groups;
-  if (!group) return 0;
+  if (!group) return redis.xlen(stream);
   const field = (name: string) => group[group.indexOf(name) + 1];
   const lag = field("lag");
   // Redis does not know it after unread entries were trimmed. The stream is short then.

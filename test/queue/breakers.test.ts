@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import { type Breakers, createBreakers, type Destination } from "../../src/queue/breakers.ts";
 import { HOUR, SECOND } from "../../src/runtime/durations.ts";
+import { checkBreakers } from "../../workers/dispatcher/delivering/check-breakers.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
+import { openQueueContext } from "../fixtures/events/queue-rows.ts";
 import { connectRedis, openProducer, startRedisCluster } from "../fixtures/servers/redis.ts";
 
 const FAILED_CALL = { isFailure: true, isProbe: false };
@@ -125,6 +127,37 @@ t.test("a successful probe closes the breaker in all dispatchers", async (t) => 
   t.equal(one.isUnhealthy(failing.clientId), false);
   await failTimes(one, failing, 4);
   t.equal(one.stateOf(failing).state, "closed", "former failures do not count");
+});
+
+t.test(
+  "no call for a client may start while its breaker is open or its backend is being probed",
+  async (t) => {
+    const { clock, one, other } = await twoBreakers(t);
+    const destination = newDestination();
+    const { clientId } = destination;
+    await failTimes(one, destination, 5);
+    await other.refresh();
+    t.equal(one.sleepOf(clientId), 5 * SECOND);
+    clock.now += 5 * SECOND;
+    t.same([one.sleepOf(clientId), one.sleepingClients()], [0, []]);
+    t.ok(await one.tryAcquireProbe(clientId));
+    t.notOk(await other.tryAcquireProbe(clientId));
+    for (const breakers of [one, other]) {
+      t.ok(breakers.sleepOf(clientId) > 0);
+      t.same(breakers.sleepingClients(), [clientId]);
+    }
+    await one.recordResult(destination, { isFailure: false, isProbe: true });
+    t.equal(one.sleepOf(clientId), 0);
+  },
+);
+
+t.test("the breaker of a replaced backend is closed without Redis too", async (t) => {
+  const context = await openQueueContext(t);
+  const breakers = createBreakers(openProducer(t), 1);
+  await failTimes(breakers, { clientId: context.clientId, origin: "https://former.example" }, 5);
+  t.same(breakers.sleepingClients(), [context.clientId]);
+  await t.rejects(checkBreakers({ db: context.db, breakers }), "the breakers of others could not be read");
+  t.same(breakers.sleepingClients(), []);
 });
 
 t.test("calls that began before the breaker opened do not change it", async (t) => {

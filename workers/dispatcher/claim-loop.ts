@@ -24,14 +24,17 @@ const POLL_INTERVAL_WITHOUT_WAKE_UPS_MS = { min: 200, max: 300 };
 /** A dispatcher that was full may have left wake-ups to others, whose rows it can now deliver. */
 const POLL_INTERVAL_AFTER_FULL_MS = 100;
 const RECENTLY_FULL_MS = 2 * SECOND;
-/** A slow poll must not use the database all the time. */
+/** A slow poll must not use the database all the time. It may only have waited for a connection: the pause has a limit. */
 const POLL_PAUSE_FACTOR = 20;
+const MAX_POLL_PAUSE_MS = 5 * SECOND;
 /** How often the loop looks whether a poll is due: the interval may become shorter while it waits. */
 const POLL_CHECK_MS = 50;
 export const MAX_KNOWN_KEYS = 1_000;
 const MAX_REMEMBERED_KEYS = 10_000;
 /** A row may be committed this much later than it was due. The poll finds those that are committed even later. */
 const LATE_COMMIT_MS = 5 * SECOND;
+/** A claim without an answer may be committed this much later. */
+const LATE_CLAIM_MS = 5 * SECOND;
 const RELEASE_RETRY_MS = { first: 200, max: 1 * SECOND };
 
 export interface KeyRequest<K> {
@@ -174,14 +177,17 @@ export function createClaimLoop<K, R>(parts: ClaimLoopParts<K, R>) {
     const rows = await claimRows(requests, claim.lease);
     reserved = 0;
     const rowsByKey = groupByKey(rows);
-    for (const { key, max, entry, version } of requests) {
+    const isCrowded = known.size >= MAX_KNOWN_KEYS;
+    for (const { key, max, after, entry, version } of requests) {
       const id = queue.idOf(key);
       const ofKey = rowsByKey.get(id) ?? [];
       if (ofKey.length < max) queue.release(key, max - ofKey.length);
-      if (ofKey.length < max && entry.version === version) known.delete(id);
+      // A key that was served gives its place to others, if there are too many; the poll finds it again.
+      if (isCrowded || (ofKey.length < max && entry.version === version)) known.delete(id);
       if (ofKey.length === 0) continue;
-      entry.after = new Date(Math.max(...ofKey.map((row) => queue.dueAtOf(row).getTime())) - LATE_COMMIT_MS);
-      lastDue.set(id, entry.after);
+      const next = new Date(Math.max(...ofKey.map((row) => queue.dueAtOf(row).getTime())) - LATE_COMMIT_MS);
+      if (entry.after === after) entry.after = next; // else the poll has found an older row meanwhile
+      lastDue.set(id, next);
       parts.onClaimed(entry.finder, ofKey.length);
     }
     if (rows.length > 0) queue.start(rows, claim);
@@ -213,6 +219,10 @@ export function createClaimLoop<K, R>(parts: ClaimLoopParts<K, R>) {
         maxDelayMs: RELEASE_RETRY_MS.max,
         onFault: outageLogger.failed,
       });
+      // A claim that was only late may be committed after its release, or after a shutdown has begun.
+      void pause(LATE_CLAIM_MS, signal)
+        .then(() => queue.releaseClaim(lease))
+        .catch(() => {});
       return [];
     }
   }
@@ -232,11 +242,12 @@ export function createClaimLoop<K, R>(parts: ClaimLoopParts<K, R>) {
         last = keys.length < MAX_KNOWN_KEYS ? undefined : keys.at(-1)?.key;
         learn(keys, "poll");
         outageLogger.recovered();
+        minPause = Math.min(POLL_PAUSE_FACTOR * (performance.now() - began), MAX_POLL_PAUSE_MS);
       } catch (error) {
         outageLogger.failed(error);
+        minPause = 0;
       }
       [endedAt, random] = [performance.now(), Math.random()];
-      minPause = POLL_PAUSE_FACTOR * (endedAt - began);
     }
   }
 

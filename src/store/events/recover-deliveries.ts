@@ -13,6 +13,7 @@ const RECOVER = sql(`
     from delivery_queue q
     where q.worker_id is not null
     and ${isLeaseExpired("q")}
+    limit 1000 -- also tells the planner to expect few
     for update of q skip locked
   ),
   released as (

@@ -1,4 +1,5 @@
 import t, { type Test } from "tap";
+import { pause } from "../../../src/runtime/async/pause.ts";
 import { NO_TRACKER } from "../../../src/runtime/watchdog/work-tracker.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { type ClaimQueue, createClaimLoop, type KeyRequest } from "../../../workers/dispatcher/claim-loop.ts";
@@ -49,7 +50,12 @@ function openQueue(t: Test, overrides: Partial<ClaimQueue<string, Row>> = {}) {
     return taken;
   }
   const add = (...keys: string[]) => waiting.push(...keys.map((key) => ({ key, dueAt: new Date() })));
-  return { ...startLoop(t, queue), add, started, requests };
+  const { loop, lines } = startLoop(t, queue);
+  const free = (count: number) => {
+    used -= count;
+    loop.onSlotFree();
+  };
+  return { loop, lines, add, started, requests, free };
 }
 
 function startLoop<K, R>(t: Test, queue: ClaimQueue<K, R>) {
@@ -135,6 +141,59 @@ t.test("a poll that does not return all keys is continued at the last one", asyn
   });
   await until("it has polled three times", () => lasts.length >= 3);
   t.same(lasts.slice(0, 3), [undefined, "0999", undefined]);
+});
+
+t.test("keys that always have rows keep no other key out", async (t) => {
+  const started = new Set<string>();
+  const { loop, free } = openQueue(t, {
+    claim: async (wanted) =>
+      wanted.flatMap(({ key, max }) => Array.from({ length: max }, () => ({ key, dueAt: new Date() }))),
+    start(rows) {
+      for (const { key } of rows) started.add(key);
+      setImmediate(() => free(rows.length));
+    },
+  });
+  loop.wake(Array.from({ length: 1_000 }, (_, index) => `busy ${index}`));
+  await until("the key has started", () => {
+    loop.wake(["a"]);
+    return started.has("a");
+  });
+});
+
+t.test("an older row that the poll finds during a claim is in the next claim", async (t) => {
+  const old = new Date(0);
+  const [answers, requests]: [((rows: Row[]) => void)[], (readonly KeyRequest<string>[])[]] = [[], []];
+  let polls = 0;
+  const { loop } = openQueue(t, {
+    async poll() {
+      polls += 1;
+      return [{ key: "a", after: old }];
+    },
+    claim(wanted) {
+      requests.push(wanted);
+      return new Promise((resolve) => answers.push(resolve));
+    },
+  });
+  loop.wake(["a"]);
+  await until("it has polled during the claim", () => answers.length === 1 && polls > 0);
+  answers[0]?.([{ key: "a", dueAt: new Date() }]);
+  await until("the next claim runs", () => answers.length === 2);
+  t.match(requests, [[{ after: null }], [{ after: old }]]);
+  answers[1]?.([]);
+});
+
+t.test("a poll that failed late is repeated soon", async (t) => {
+  const times: number[] = [];
+  openQueue(t, {
+    async poll() {
+      times.push(performance.now());
+      await pause(1_000);
+      throw new Error("the connection was lost");
+    },
+  });
+  await until("it has polled twice", () => times.length === 2);
+  const [first = 0, second = 0] = times;
+  t.ok(second - first < 15_000, `${second - first} ms`);
 });
 
 t.test("a closed loop claims nothing more, and what it has claimed is started", async (t) => {
