@@ -5,16 +5,14 @@ import {
   type ConcurrencyLimiter,
   createConcurrencyLimiter,
 } from "../../workers/dispatcher/concurrency-limiter.ts";
-import { checkBreakers } from "../../workers/dispatcher/delivering/check-breakers.ts";
-import { deliverEvent } from "../../workers/dispatcher/delivering/deliver-event.ts";
-import { createDeliveries } from "../../workers/dispatcher/delivering/deliveries.ts";
+import { deliverEvent, refreshBreakers } from "../../workers/dispatcher/delivering/deliver-event.ts";
+import { createDeliveries, recoverQueue } from "../../workers/dispatcher/delivering/deliveries.ts";
 import { withLeadFields } from "../../workers/dispatcher/delivering/lead-fields.ts";
 import { withoutRemoteText } from "../../workers/dispatcher/delivering/outcomes.ts";
 import {
   createAttemptRecorder,
   createQuarantineRecorder,
 } from "../../workers/dispatcher/delivering/record.ts";
-import { recoverQueue } from "../../workers/dispatcher/delivering/recover-queue.ts";
 import { createWakeUpConsumer } from "../../workers/dispatcher/delivering/wake-up-consumer.ts";
 import { DELIVERY_LANES, type EventLane } from "../../workers/dispatcher/lanes.ts";
 import { type Breakers, createBreakers } from "../queue/breakers.ts";
@@ -90,7 +88,7 @@ export function createEventDelivery(c: DependencyContainer, parts: DeliveryParts
     loop,
     every("delivery_recovery", () => recoverQueue({ db, log, aliveForMs: parts.aliveForMs, onQuarantined })),
     every("suspect_deliveries", deliveries.deliverSuspects),
-    every("breaker_check", () => checkBreakers({ db, breakers })),
+    every("breaker_check", () => refreshBreakers({ db, breakers })),
   ];
   return { deliveries, limiter, breakers, backgroundWorkers };
 }

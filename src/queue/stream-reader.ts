@@ -1,7 +1,7 @@
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { RedisClient } from "./redis.ts";
-import { CONSUMER, type Entry, GROUP, toEntries } from "./streams.ts";
+import { CONSUMER, type Entry, GROUP, isMissingGroup, toEntries } from "./streams.ts";
 
 /**
  * A reader is disconnected or connected. `read` connects it. `close` and a read that fails or hangs disconnect it, so that
@@ -66,7 +66,3 @@ export function createStreamReader(
     close: disconnect,
   };
 }
-
-/** True when the stream is new, or when Redis restarted without it. */
-export const isMissingGroup = (error: unknown): boolean =>
-  error instanceof Error && /^(NOGROUP|UNBLOCKED)/.test(error.message);

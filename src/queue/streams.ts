@@ -30,6 +30,17 @@ export interface Entry extends QueueRef {
 export const GROUP = "herald";
 export const CONSUMER = "dispatcher";
 
+/** The group starts at the first entry, so that it reads entries added before it existed. */
+export async function createGroup(redis: RedisClient, key: string): Promise<void> {
+  await redis.xgroup("CREATE", key, GROUP, "0", "MKSTREAM").catch((error: Error) => {
+    if (!error.message.startsWith("BUSYGROUP")) throw error;
+  });
+}
+
+/** True when the stream is new, or when Redis restarted without it. */
+export const isMissingGroup = (error: unknown): boolean =>
+  error instanceof Error && /^(NOGROUP|UNBLOCKED)/.test(error.message);
+
 /** Only a cluster has several partitions, because only there can nodes share the load. */
 export const partitionsOf = ({ REDIS_URL }: Pick<Config, "REDIS_URL">): number => (REDIS_URL.cluster ? 8 : 1);
 
@@ -90,12 +101,7 @@ export function createStreams(redis: RedisClient, partitions: number) {
       const answer = await redis.xautoclaim(key, GROUP, CONSUMER, idle, "0-0", "COUNT", count);
       return toEntries(answer[1]);
     },
-    /** The group starts at the first entry, so that it reads entries added before it existed. */
-    async createGroup(key: string): Promise<void> {
-      await redis.xgroup("CREATE", key, GROUP, "0", "MKSTREAM").catch((error: Error) => {
-        if (!error.message.startsWith("BUSYGROUP")) throw error;
-      });
-    },
+    createGroup: (key: string) => createGroup(redis, key),
     /** Entries in the stream, read or not. */
     depth: (key: string) => redis.xlen(key),
     epoch: (): Promise<string> =>

@@ -5,6 +5,7 @@ import { SECOND } from "../runtime/durations.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import type { Database, Queryable } from "../store/database/database.ts";
 import { awaitConnection, type RedisClient } from "./redis.ts";
+import { CONSUMER, createGroup, GROUP, isMissingGroup } from "./streams.ts";
 
 /**
  * A wake-up tells one of the dispatchers that a client has events to deliver. It names no row and may be lost at any time:
@@ -25,9 +26,6 @@ export const tagOf = (clientId: string, tags: readonly number[]): number =>
 /** In braces: a cluster keeps all keys with the same tag on one node. */
 export const wakeUpStream = (tag: number): string => `{${tag}}:events`;
 
-/** All dispatchers share one group and one consumer: each entry is read by one of them. */
-const GROUP = "herald";
-const CONSUMER = "dispatcher";
 /** More than dispatchers read in a second; the poll finds what older entries named. */
 const MAX_ENTRIES = 10_000;
 
@@ -126,18 +124,11 @@ export function createWakeUpReader(tag: number, connect: () => RedisClient): Wak
     return (entries?.[1] ?? []).flatMap(([, fields]) => fields?.[1] ?? []);
   }
 
-  /** The group starts at the first entry, so that it reads entries added before it existed. */
-  async function createGroup(): Promise<string[]> {
-    await client?.xgroup("CREATE", stream, GROUP, "0", "MKSTREAM").catch((error: Error) => {
-      if (!error.message.startsWith("BUSYGROUP")) throw error;
-    });
-    return [];
-  }
-
   const requestOrCreateGroup = (count: number): Promise<string[]> =>
-    request(count).catch((error) => {
-      if (isMissingGroup(error)) return createGroup();
-      throw error;
+    request(count).catch(async (error) => {
+      if (!isMissingGroup(error) || !client) throw error;
+      await createGroup(client, stream);
+      return [];
     });
 
   return {
@@ -154,10 +145,6 @@ export function createWakeUpReader(tag: number, connect: () => RedisClient): Wak
     close: disconnect,
   };
 }
-
-/** True when the stream is new, or when Redis restarted without it. */
-const isMissingGroup = (error: unknown): boolean =>
-  error instanceof Error && /^(NOGROUP|UNBLOCKED)/.test(error.message);
 
 /** Counts the entries that no dispatcher has read. */
 export async function countUnread(redis: RedisClient, tag: number): Promise<number> {

@@ -5,6 +5,7 @@ import { configureWebhook, makeEvents } from "../fixtures/events/events.ts";
 import { startApi } from "../fixtures/http/api.ts";
 import { startDispatcher } from "../fixtures/processes/dispatcher.ts";
 import { REFUSALS, startRefusingRedis } from "../fixtures/servers/redis-refusals.ts";
+import { watchStatements } from "../fixtures/servers/statements.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
@@ -16,9 +17,12 @@ const redisEvents = (lines: readonly Fields[]) =>
 t.test("a dispatcher whose Redis is full polls quickly and delivers events", async (t) => {
   const { url, admin } = await startRefusingRedis(t);
   const polls: number[] = [];
+  const { database } = watchStatements(async (text) => {
+    if (text.includes("with recursive keys")) polls.push(performance.now());
+  });
   const { db, config, lines, metrics } = await startDispatcher(t, {
     settings: { REDIS_URL: url },
-    onStatement: (text) => void (text.includes("with recursive keys") && polls.push(performance.now())),
+    database,
   });
   /** Milliseconds between the polls from this one on. */
   const intervals = (first = 0) =>

@@ -14,7 +14,7 @@ import { redisProgram } from "../fixtures/servers/programs.ts";
 import { connectRawClient } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
-/** The design promises that rows alone wait: what Redis holds may be lost at any time. */
+/** Only rows wait: what Redis holds may be lost at any time. */
 
 const emptyDrafts = (count: number) => times(count, () => ({}));
 

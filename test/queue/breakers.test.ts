@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import { type Breakers, createBreakers, type Destination } from "../../src/queue/breakers.ts";
 import { HOUR, SECOND } from "../../src/runtime/durations.ts";
-import { checkBreakers } from "../../workers/dispatcher/delivering/check-breakers.ts";
+import { refreshBreakers } from "../../workers/dispatcher/delivering/deliver-event.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { openQueueContext } from "../fixtures/events/queue-rows.ts";
 import { connectRedis, openProducer, startRedisCluster } from "../fixtures/servers/redis.ts";
@@ -156,7 +156,7 @@ t.test("the breaker of a replaced backend is closed without Redis too", async (t
   const breakers = createBreakers(openProducer(t), 1);
   await failTimes(breakers, { clientId: context.clientId, origin: "https://former.example" }, 5);
   t.same(breakers.sleepingClients(), [context.clientId]);
-  await t.rejects(checkBreakers({ db: context.db, breakers }), "the breakers of others could not be read");
+  await t.rejects(refreshBreakers({ db: context.db, breakers }), "the breakers of others could not be read");
   t.same(breakers.sleepingClients(), []);
 });
 

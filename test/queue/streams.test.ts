@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
-import { createStreamReader, isMissingGroup } from "../../src/queue/stream-reader.ts";
+import { createStreamReader } from "../../src/queue/stream-reader.ts";
 import {
   CONSUMER,
   createStreams,
   GROUP,
+  isMissingGroup,
   partitionOf,
   partitionsOf,
   streamKey,

@@ -157,13 +157,13 @@ export function createClaimLoop<K, R>(parts: ClaimLoopParts<K, R>) {
 
   /** The loop continues when the first sleep ends. Sleeping keys are forgotten when they leave no place for others. */
   function listAwake(): KnownKey<K>[] {
-    const isCrowded = known.size >= MAX_KNOWN_KEYS;
+    const isFull = known.size >= MAX_KNOWN_KEYS;
     const awake: KnownKey<K>[] = [];
     let firstEnd = Number.POSITIVE_INFINITY;
     for (const [id, entry] of known) {
       const sleep = queue.sleepOf(entry.key);
       if (sleep === 0) awake.push(entry);
-      else if (isCrowded) known.delete(id);
+      else if (isFull) known.delete(id);
       else firstEnd = Math.min(firstEnd, sleep);
     }
     clearTimeout(sleepTimer);
@@ -177,13 +177,13 @@ export function createClaimLoop<K, R>(parts: ClaimLoopParts<K, R>) {
     const rows = await claimRows(requests, claim.lease);
     reserved = 0;
     const rowsByKey = groupByKey(rows);
-    const isCrowded = known.size >= MAX_KNOWN_KEYS;
+    const isFull = known.size >= MAX_KNOWN_KEYS;
     for (const { key, max, after, entry, version } of requests) {
       const id = queue.idOf(key);
       const ofKey = rowsByKey.get(id) ?? [];
       if (ofKey.length < max) queue.release(key, max - ofKey.length);
       // A key that was served gives its place to others, if there are too many; the poll finds it again.
-      if (isCrowded || (ofKey.length < max && entry.version === version)) known.delete(id);
+      if (isFull || (ofKey.length < max && entry.version === version)) known.delete(id);
       if (ofKey.length === 0) continue;
       const next = new Date(Math.max(...ofKey.map((row) => queue.dueAtOf(row).getTime())) - LATE_COMMIT_MS);
       if (entry.after === after) entry.after = next; // else the poll has found an older row meanwhile

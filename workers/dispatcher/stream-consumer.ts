@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { QueueHold } from "../../src/queue/queue-hold.ts";
 import type { RedisClient } from "../../src/queue/redis.ts";
-import { createStreamReader, isMissingGroup } from "../../src/queue/stream-reader.ts";
-import type { Entry, Lane, Stream, Streams } from "../../src/queue/streams.ts";
+import { createStreamReader } from "../../src/queue/stream-reader.ts";
+import { type Entry, isMissingGroup, type Lane, type Stream, type Streams } from "../../src/queue/streams.ts";
 import { pause } from "../../src/runtime/async/pause.ts";
 import { retryUntil } from "../../src/runtime/async/retry-until.ts";
 import { withTimeout } from "../../src/runtime/async/with-timeout.ts";

@@ -107,12 +107,12 @@ async function createPartition(
 export async function dropPartitions(db: Database, group: PartitionGroup, before: number): Promise<number> {
   const expired = (await listRanges(db, group)).filter(({ to }) => to <= before);
   for (const range of expired) await db.transaction((tx) => dropRange(tx, group, range));
-  for (const table of group.tables) await db.query(deleteStrays(table, group, before));
+  for (const table of group.tables) await db.query(deleteFromDefault(table, group, before));
   return expired.length;
 }
 
 /** Deletes rows of a default partition, and those of the queue that belong to them. */
-function deleteStrays(table: string, { prefix, queue }: PartitionGroup, before: number): string {
+function deleteFromDefault(table: string, { prefix, queue }: PartitionGroup, before: number): string {
   const deletion = `delete from ${table}_default where id < '${firstIdAt(prefix, before)}'`;
   if (!queue) return deletion;
   return `with deleted as (${deletion} returning id) delete from ${queue} q using deleted d where q.id = d.id`;

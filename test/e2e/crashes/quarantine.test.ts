@@ -3,7 +3,7 @@ import { readConfig } from "../../../src/runtime/config/config.ts";
 import { MINUTE } from "../../../src/runtime/durations.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { MAX_DEATHS, SUSPECT_DEATHS } from "../../../src/store/processes/deaths.ts";
-import { recoverQueue } from "../../../workers/dispatcher/delivering/recover-queue.ts";
+import { recoverQueue } from "../../../workers/dispatcher/delivering/deliveries.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { startClientBackend } from "../../fixtures/events/client-backend.ts";
 import { untilDelivery } from "../../fixtures/events/deliveries.ts";

@@ -6,7 +6,9 @@ import {
 } from "../../../src/delivery/prepare-attempt.ts";
 import type { Breakers, Destination } from "../../../src/queue/breakers.ts";
 import type { EventKey, EventType } from "../../../src/schema/enumerations.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
+import { listWebhookUrls } from "../../../src/store/tenants/webhook-configs.ts";
 import { type DeliveryOutcome, internalFailure, outcomeOfAttempt, postponed, skipped } from "./outcomes.ts";
 
 interface DeliveryParts extends AttemptParts {
@@ -98,3 +100,12 @@ async function checkBreaker(destination: Destination, breakers: Breakers): Promi
 /** True for a failed connection, a timeout and a 5xx; any other status proves that the destination works. */
 const isFailure = ({ outcome, statusCode }: PostedEvent): boolean =>
   outcome === "failed" || (statusCode !== null && statusCode >= 500);
+
+/** Reads the other dispatchers' breakers, and closes those of backends that their clients have replaced, also without Redis. */
+export async function refreshBreakers({ db, breakers }: { db: Database; breakers: Breakers }): Promise<void> {
+  const refreshing = breakers.refresh();
+  await refreshing.catch(() => {});
+  for (const { id, webhook_url } of await listWebhookUrls(db, breakers.clients()))
+    await breakers.closeFormer({ clientId: id, origin: new URL(webhook_url).origin });
+  await refreshing;
+}

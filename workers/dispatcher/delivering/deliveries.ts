@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { MAX_START_DELAY_MS } from "../../../src/runtime/deadlines.ts";
+import { MAX_START_DELAY_MS, WORKER_DEAD_AFTER_MS } from "../../../src/runtime/deadlines.ts";
+import type { Log } from "../../../src/runtime/logging/log.ts";
 import type { WorkTracker } from "../../../src/runtime/watchdog/work-tracker.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import {
@@ -12,6 +13,9 @@ import {
   releaseClaim,
 } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
+import { type QuarantinedDelivery, recoverDeliveries } from "../../../src/store/events/recover-deliveries.ts";
+import { lockSweep } from "../../../src/store/processes/sweep-lock.ts";
+import { LEASE_LIMITS } from "../../../src/store/processes/workers.ts";
 import type { BatchWriter } from "../batch-writer.ts";
 import type { Claim, ClaimQueue } from "../claim-loop.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
@@ -28,7 +32,7 @@ import { createStartPacer } from "./start-pacer.ts";
  * in flight: `attempt` makes the call. The slot is free when the call ends; the outcome is then unwritten.
  * deleted, or waiting again: the batch writer has written the outcome.
  * A claimed row is waiting again without an attempt when the process stops, the queue is held, or its start comes too late,
- * and so is one whose call a shutdown aborts. A row of a dead dispatcher is waiting again after the recovery. A suspect, whose
+ * and so is one whose call a shutdown aborts. `recoverQueue` makes a row of a dead dispatcher wait again. A suspect, whose
  * dispatchers died repeatedly, holds no slot: `deliverSuspects` claims and finishes one at a time.
  */
 
@@ -51,8 +55,6 @@ interface DeliveriesParts {
   deliver(row: ClaimedDelivery, control: AttemptControl): Promise<DeliveryOutcome>;
   record(row: ClaimedDelivery, result: DeliveryOutcome): void;
 }
-
-export type Deliveries = ReturnType<typeof createDeliveries>;
 
 export function createDeliveries(parts: DeliveriesParts) {
   const { worker, db, limiter, batchWriter, tracker } = parts;
@@ -173,4 +175,27 @@ function toFinish(row: ClaimedDelivery, lease: string, result: DeliveryOutcome):
   const { client_id, id, attempts, schedule_base } = row;
   const { outcome, fault, ...columns } = result;
   return { client_id, id, lease, attempts, schedule_base, ...columns };
+}
+
+interface RecoveryParts {
+  db: Database;
+  log: Log;
+  /** Milliseconds for which this worker's heartbeats have had no gap. */
+  aliveForMs(): number;
+  /** Called for each delivery that failed because its dispatchers died. */
+  onQuarantined(delivery: QuarantinedDelivery): void;
+}
+
+/** Makes the rows of dead dispatchers wait again, or fails them. One dispatcher does it at a time. */
+export async function recoverQueue({ db, log, aliveForMs, onQuarantined }: RecoveryParts): Promise<void> {
+  // After a database outage every worker looks dead: one with a gap itself first waits for the others' heartbeats.
+  if (aliveForMs() < WORKER_DEAD_AFTER_MS) return;
+  const recovered = await db.transaction(async (tx) =>
+    (await lockSweep(tx, "deliveries")).isLocked ? recoverDeliveries(tx, LEASE_LIMITS) : undefined,
+  );
+  if (!recovered) return;
+  const { released, quarantined } = recovered;
+  quarantined.forEach(onQuarantined);
+  if (released + quarantined.length > 0)
+    log.warn("sweep.reclaimed", { released, quarantined: quarantined.length });
 }
