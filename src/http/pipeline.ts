@@ -16,12 +16,13 @@ import { ReplayedReply } from "./operation.ts";
 import { CsvReply, prefersCsv } from "./reply/csv-reply.ts";
 import type { OutgoingFile } from "./reply/media-reply.ts";
 import { type IncomingBody, incomingBody } from "./request/body.ts";
-import { bodyLimitOf, bodyPartOf } from "./request/body-limits.ts";
 import type { BodyMemory } from "./request/body-memory.ts";
 import { setEtag } from "./request/etag.ts";
 import { createInputReader } from "./request/input.ts";
 import { type Recorder, respond } from "./respond.ts";
 import {
+  bodyLimitOf,
+  bodyPartOf,
   isMediaReply,
   isRepeatable,
   isStreamBody,

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { newId } from "../runtime/ids.ts";
 import type { Fields, Log } from "../runtime/logging/log.ts";
 import type { Metrics } from "../runtime/metrics/metrics.ts";
 import type { UnitOfWork, WorkTracker } from "../runtime/watchdog/work-tracker.ts";
@@ -6,7 +7,7 @@ import { DatabaseUnavailable } from "../store/database/faults.ts";
 import { ApiError } from "./api-error.ts";
 import { isUnsent, type UnsentAnswers } from "./connections/unsent-answers.ts";
 import { errorReply, toApiError } from "./error-reply.ts";
-import { type ExchangeOptions, type OpenExchange, openExchange } from "./exchange.ts";
+import { commonHeaders, type OpenExchange } from "./exchange.ts";
 import type { OutgoingFile } from "./reply/media-reply.ts";
 import { type OutgoingReply, streamFile } from "./reply/stream-reply.ts";
 import type { ErrorFormat } from "./views/error-view.ts";
@@ -21,6 +22,12 @@ interface Reply {
 interface FileReply {
   status: number;
   file: OutgoingFile;
+}
+
+interface ExchangeOptions {
+  trustedProxies: number;
+  /** True when callers reach this service by https. */
+  isHttps: boolean;
 }
 
 /** How the replies of a route are written, logged and counted. */
@@ -159,4 +166,59 @@ function record(
     error: outcome.code,
     ms: Math.round(outcome.seconds * 10_000) / 10,
   });
+}
+
+/** Creates the exchange of one request. */
+function openExchange(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { trustedProxies, isHttps }: ExchangeOptions,
+): OpenExchange {
+  const requestId = givenRequestId(request) ?? newId("req");
+  const headers = commonHeaders(requestId, isHttps);
+  let signal: AbortSignal | undefined;
+  const exchange: OpenExchange = {
+    requestId,
+    clientId: undefined,
+    logIds: undefined,
+    memory: undefined,
+    headers,
+    address: callerAddress(request, trustedProxies),
+    header: (name) => joinHeader(request.headers[name.toLowerCase()]),
+    callerGone() {
+      signal ??= disconnectSignal(response);
+      return signal;
+    },
+    setHeader(name, value) {
+      headers[name] = value;
+    },
+    addLogIds(ids) {
+      exchange.logIds = { ...exchange.logIds, ...ids };
+    },
+  };
+  return exchange;
+}
+
+/** Made only when it is asked for: most requests are over before anything could be cancelled. */
+function disconnectSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  if (response.closed) controller.abort();
+  else response.once("close", () => controller.abort());
+  return controller.signal;
+}
+
+const joinHeader = (value: string | string[] | undefined) =>
+  Array.isArray(value) ? value.join(", ") : value;
+
+function givenRequestId(request: IncomingMessage): string | undefined {
+  const given = joinHeader(request.headers["x-request-id"]);
+  return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : undefined;
+}
+
+/** The socket's peer, or the address that the outermost trusted proxy saw. */
+function callerAddress(request: IncomingMessage, trustedProxies: number): string {
+  if (trustedProxies === 0) return request.socket.remoteAddress ?? "";
+  const forwarded = joinHeader(request.headers["x-forwarded-for"])?.split(",") ?? [];
+  const hops = [...forwarded.map((hop) => hop.trim()), request.socket.remoteAddress ?? ""];
+  return hops[Math.max(0, hops.length - 1 - trustedProxies)] ?? "";
 }

@@ -7,7 +7,6 @@ import type { Cursors } from "./cursors.ts";
 import type { Operation, OperationTable, ReplayedReply } from "./operation.ts";
 import type { CsvReply } from "./reply/csv-reply.ts";
 import type { MediaReply, OutgoingFile, StreamReply } from "./reply/media-reply.ts";
-import type { IncomingFile, RawBody, StreamBody } from "./request/raw-body.ts";
 
 export type { Operation } from "./operation.ts";
 export { CsvReply } from "./reply/csv-reply.ts";
@@ -17,8 +16,47 @@ export type Method = "get" | "post" | "patch" | "put" | "delete";
 /** The scope that a caller needs: one, any of several, any valid credential, or none for a public route. */
 export type Access = Scope | readonly [Scope, ...Scope[]] | "any credential" | "public";
 
+const KIB = 1_024;
+export const MIB = 1_024 * KIB;
+
 /** Maximum size in bytes of a body on a route with a credential. */
-export const MAX_BODY_BYTES = 10 * 1_048_576;
+export const MAX_BODY_BYTES = 10 * MIB;
+
+/** For routes without a credential, to which anyone can send. */
+const MAX_PUBLIC_BODY_BYTES = 16 * KIB;
+
+/**
+ * `clients`: routes with a credential. `handedOn`: bodies that a thread or a platform takes over. `webhook`: the webhook
+ * endpoint. `public`: other routes without a credential.
+ */
+export type BodyPartName = "clients" | "handedOn" | "webhook" | "public";
+
+/** A body that the pipeline does not parse: the handler receives its bytes. */
+export interface RawBody {
+  limit: number;
+  // Accepted Content-Types: `image/png`, `image/*`, or `*/*` for any. When absent, the header may be missing
+  // too.
+  mediaTypes?: readonly string[];
+  /** The part of the memory for bodies that it uses; by default that of the route's callers. */
+  part?: BodyPartName;
+  /** For JSON that the handler has parsed in another thread: documents the body and is not checked by the pipeline. */
+  schema?: TSchema;
+}
+
+/** A raw body that the handler receives as a stream; it is never in memory as a whole. */
+export interface StreamBody extends RawBody {
+  stream: true;
+}
+
+/** A streamed request body. A handler must have read it before it succeeds. */
+export interface IncomingFile {
+  /** The Content-Type; empty when the sender gave none. */
+  type: string;
+  /** Size in bytes, if the sender declared it. */
+  size: number | undefined;
+  /** Fails when the body exceeds the limit or the sender disconnects. */
+  content: AsyncIterable<Uint8Array>;
+}
 
 type BodyOf<B> = B extends TSchema
   ? Static<B>
@@ -174,6 +212,17 @@ export const bodySchemaOf = ({ body }: Pick<Route, "body">): TSchema | undefined
   isRawBody(body) ? body.schema : body;
 
 export const isStreamBody = (body: Route["body"]): body is StreamBody => isRawBody(body) && "stream" in body;
+
+export function bodyLimitOf({ body, scope }: Route): number {
+  if (isRawBody(body)) return body.limit;
+  return scope === "public" ? MAX_PUBLIC_BODY_BYTES : MAX_BODY_BYTES;
+}
+
+/** The part of the memory for bodies that the bodies of a route use. A streamed body goes on to a platform. */
+export function bodyPartOf({ body, scope }: Route): BodyPartName {
+  if (isStreamBody(body)) return "handedOn";
+  return (isRawBody(body) && body.part) || (scope === "public" ? "public" : "clients");
+}
 
 export const isMediaReply = (reply: Route["reply"]): reply is MediaReply =>
   reply !== undefined && "mediaType" in reply;

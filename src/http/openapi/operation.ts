@@ -1,8 +1,14 @@
 import { STATUS_CODES } from "node:http";
 import type { TObject, TSchema } from "../../schema/types.ts";
-import { MIB } from "../request/body-limits.ts";
-import type { RawBody } from "../request/raw-body.ts";
-import { bodySchemaOf, isMediaReply, type Route, replySchemaOf, statusesOf } from "../route.ts";
+import {
+  bodySchemaOf,
+  isMediaReply,
+  MIB,
+  type RawBody,
+  type Route,
+  replySchemaOf,
+  statusesOf,
+} from "../route.ts";
 import { accessNote, scopesOf, securityOf } from "./access.ts";
 import type { Components, Json } from "./components.ts";
 import { describeErrors } from "./error-responses.ts";

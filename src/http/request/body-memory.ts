@@ -1,8 +1,9 @@
 import { LRUCache } from "lru-cache";
-import { DAY, SECOND } from "../../runtime/durations.ts";
+import { createWatch } from "../../runtime/async/watch.ts";
+import { DAY, MINUTE, SECOND } from "../../runtime/durations.ts";
 import { createShares, type Shares } from "../../runtime/shares.ts";
-import { createOpenBodies, MAX_SMALL_BYTES, type OpenBodies, type ReadLimits } from "./open-bodies.ts";
-import type { BodyPartName } from "./raw-body.ts";
+import { ApiError, CLOSE_CONNECTION } from "../api-error.ts";
+import type { BodyPartName } from "../route.ts";
 
 /** The memory for the bodies of one kind of routes. */
 export interface BodyPart {
@@ -64,3 +65,97 @@ export function createBodyMemory(
     addKnownSender: (network) => void knownSenders.set(network, true),
   };
 }
+
+/** A body whose bytes are arriving. */
+export interface OpenBody {
+  /** The declared length; undefined for a chunked body. */
+  declared: number | undefined;
+  /** Bytes that have arrived. */
+  size: number;
+  /** Milliseconds since the first read. */
+  ageMs: number;
+  /** Milliseconds in which we read: without those in which the sender had to wait for us. */
+  readMs: number;
+  isPaused(): boolean;
+  /** Ends the request with this error and frees the memory at once. */
+  end(error: ApiError): void;
+}
+
+/** The bodies that are being read. Ends those that are too slow with 408. */
+interface OpenBodies {
+  add(body: OpenBody): void;
+  delete(body: OpenBody): void;
+  /** Ends the slowest body with 503, to make room for another one. False when none is slow. */
+  endSlowest(): boolean;
+}
+
+/** How slowly a body may arrive. */
+interface ReadLimits {
+  /** From this time on, the average rate of a body counts; a small one has more time. */
+  rateAfterMs: number;
+  smallRateAfterMs: number;
+  minBytesPerSecond: number;
+  maxMs: number;
+  /** For a body beyond 1 MiB. */
+  largeMaxMs: number;
+}
+
+export const READ_LIMITS: ReadLimits = {
+  rateAfterMs: 5 * SECOND,
+  smallRateAfterMs: 10 * SECOND,
+  minBytesPerSecond: 16_384,
+  maxMs: 30 * SECOND,
+  largeMaxMs: 10 * MINUTE,
+};
+
+const MAX_SMALL_BYTES = 65_536;
+const MAX_MEDIUM_BYTES = 1_048_576;
+
+/** A body this old and this slow may be ended in favour of another one. */
+const SLOW_AFTER_MS = 1 * SECOND;
+const SLOW_BYTES_PER_SECOND = 65_536;
+
+const CHECK_INTERVAL_MS = 250;
+
+function createOpenBodies(limits: Partial<ReadLimits> = {}): OpenBodies {
+  const { rateAfterMs, smallRateAfterMs, minBytesPerSecond, maxMs, largeMaxMs } = {
+    ...READ_LIMITS,
+    ...limits,
+  };
+  const isTooSlow = (body: OpenBody) => {
+    const bytes = Math.max(body.size, body.declared ?? 0);
+    if (body.ageMs >= (bytes > MAX_MEDIUM_BYTES ? largeMaxMs : maxMs)) return true;
+    const startsAfterMs = bytes > MAX_SMALL_BYTES ? rateAfterMs : smallRateAfterMs;
+    return body.readMs >= startsAfterMs && rateOf(body) < minBytesPerSecond;
+  };
+  const { items, ...watch } = createWatch<OpenBody>({
+    intervalMs: CHECK_INTERVAL_MS,
+    isOver(body, ms) {
+      body.ageMs += ms;
+      if (!body.isPaused()) body.readMs += ms;
+      return isTooSlow(body);
+    },
+    end: (body) => body.end(timedOut()),
+  });
+  return {
+    ...watch,
+    endSlowest() {
+      let slowest: OpenBody | undefined;
+      for (const body of items)
+        if (isSlow(body) && (!slowest || rateOf(body) < rateOf(slowest))) slowest = body;
+      if (!slowest) return false;
+      watch.delete(slowest);
+      slowest.end(gaveWay());
+      return true;
+    },
+  };
+}
+
+const rateOf = ({ size, readMs }: OpenBody) => (size * SECOND) / Math.max(1, readMs);
+
+const isSlow = (body: OpenBody) => body.ageMs > SLOW_AFTER_MS && rateOf(body) < SLOW_BYTES_PER_SECOND;
+
+const timedOut = () => new ApiError("request_timeout", "The body did not arrive in time", CLOSE_CONNECTION);
+
+const gaveWay = () =>
+  new ApiError("overloaded", "The body arrived too slowly while the service is overloaded", CLOSE_CONNECTION);

@@ -1,12 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
+import { MessageChannel } from "node:worker_threads";
 import type { Grant } from "../../runtime/shares.ts";
 import { ApiError, CLOSE_CONNECTION } from "../api-error.ts";
 import { sliceReads } from "../connections/sliced-reads.ts";
-import { createBodyBuffer } from "./body-buffer.ts";
-import type { BodyMemory, BodyPart } from "./body-memory.ts";
-import type { OpenBody } from "./open-bodies.ts";
-import type { IncomingFile } from "./raw-body.ts";
+import type { IncomingFile } from "../route.ts";
+import type { BodyMemory, BodyPart, OpenBody } from "./body-memory.ts";
 
 export interface BodyRules {
   /** Maximum size in bytes. */
@@ -130,6 +129,73 @@ function assertNotCompressed({ headers }: IncomingMessage): void {
   const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
   if (encoding !== "identity")
     throw new ApiError("unsupported_media_type", "The body must not be compressed");
+}
+
+/** Collects the chunks of a body in one buffer. A buffer per chunk would take many times the memory of small chunks. */
+interface BodyBuffer {
+  /** A promise while there is no memory for the chunk yet; the next one must not be added before it resolves. */
+  add(chunk: Buffer): void | Promise<void>;
+  /** The whole body. */
+  content(): Buffer;
+}
+
+interface BodyBufferOptions {
+  /** Bytes for which there is memory: the declared length, or less for a chunked body. */
+  capacity: number;
+  limit: number;
+  /** Takes memory for more bytes. */
+  grow(bytes: number): void | Promise<void>;
+}
+
+/** A buffer that is too small is replaced by one of twice its size. */
+function createBodyBuffer({ capacity, limit, grow }: BodyBufferOptions): BodyBuffer {
+  let buffer: Buffer | undefined;
+  let maxLength = capacity;
+  let length = 0;
+
+  function place(chunk: Buffer): void {
+    buffer ??= Buffer.allocUnsafeSlow(maxLength);
+    length += chunk.copy(buffer, length);
+    releaseMemory(chunk);
+  }
+
+  function enlarge(newLength: number): void {
+    const larger = Buffer.allocUnsafeSlow(newLength);
+    buffer?.copy(larger, 0, 0, length);
+    if (buffer) releaseMemory(buffer);
+    [buffer, maxLength] = [larger, newLength];
+  }
+
+  return {
+    add(chunk) {
+      const needed = length + chunk.length;
+      if (needed <= maxLength) return place(chunk);
+      const newLength = Math.min(limit, Math.max(2 * maxLength, needed));
+      const addToLarger = () => {
+        enlarge(newLength);
+        place(chunk);
+      };
+      const waiting = grow(newLength - maxLength);
+      return waiting ? waiting.then(addToLarger) : addToLarger();
+    },
+    content: () => (buffer ?? Buffer.alloc(0)).subarray(0, length),
+  };
+}
+
+const { port1: discarding } = new MessageChannel();
+discarding.close();
+
+/** Deno keeps the memory of a message to a closed port. */
+const canRelease = !("deno" in process.versions);
+
+/**
+ * Frees the memory of bytes that are not needed any more, which then have length 0. Without this, it stays allocated until
+ * a garbage collection, and uploads of megabytes cause several of those per second. Bytes that share their memory stay.
+ */
+export function releaseMemory({ buffer, byteLength }: Uint8Array): void {
+  // A message to a closed port is dropped together with the memory that it transfers.
+  if (canRelease && byteLength === buffer.byteLength)
+    discarding.postMessage(undefined, [buffer as ArrayBuffer]);
 }
 
 /**

@@ -1,14 +1,16 @@
+import { isUtf8 } from "node:buffer";
 import { largeBodies } from "../../runtime/async/large-bodies.ts";
 import { MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
+import { parseJson } from "../../runtime/json/json.ts";
+import { findExceededLimit, type JsonLimits } from "../../runtime/json/json-limits.ts";
+import { MAX_NUMBER_CHARS } from "../../runtime/json/read-exact.ts";
+import { toPointer } from "../../schema/problems.ts";
 import { findStorableProblem } from "../../schema/storable.ts";
 import { object, type TObject, type TSchema } from "../../schema/types.ts";
 import type { Check, Validator } from "../../schema/validate.ts";
 import { ApiError, invalidField, invalidFields } from "../api-error.ts";
-import { isRawBody, type Route } from "../route.ts";
-import { assertJsonLimits } from "./body-limits.ts";
-import { parseJsonBody } from "./json-body.ts";
+import { type IncomingFile, isRawBody, type RawBody, type Route } from "../route.ts";
 import { isMediaType } from "./media-type.ts";
-import type { IncomingFile, RawBody } from "./raw-body.ts";
 
 /** Reads and validates the input of one route. */
 export interface InputReader {
@@ -85,6 +87,55 @@ export function createJsonReader(
     assertJsonLimits(bytes, route);
     return read(bytes);
   };
+}
+
+const JSON_LIMITS: JsonLimits = { maxDepth: 100, maxValues: 50_000, maxNumberChars: MAX_NUMBER_CHARS };
+
+/** Throws a 400 for a JSON body whose parsing or validation could take long. */
+function assertJsonLimits(bytes: Buffer, { maxFieldBytes }: Pick<Route, "maxFieldBytes">): void {
+  const exceeded = findExceededLimit(bytes, { ...JSON_LIMITS, maxFieldBytes });
+  if (exceeded === undefined) return;
+  switch (exceeded.limit) {
+    case "depth":
+      throw new ApiError(
+        "validation_failed",
+        `The body is nested deeper than ${JSON_LIMITS.maxDepth} levels`,
+      );
+    case "values":
+      throw new ApiError("validation_failed", `The body has more than ${JSON_LIMITS.maxValues} values`);
+    case "number":
+      throw new ApiError(
+        "validation_failed",
+        `The body has a number of more than ${JSON_LIMITS.maxNumberChars} characters`,
+      );
+    case "field":
+      throw invalidField(
+        toPointer([exceeded.name]),
+        `${exceeded.name} must have at most ${maxFieldBytes} bytes`,
+      );
+  }
+}
+
+/**
+ * Parses the body as a JSON object, regardless of its Content-Type. An empty body counts as `{}`. Integers beyond 2^53 are
+ * bigints, so that they reach the platforms as written.
+ */
+function parseJsonBody(bytes: Buffer): Record<string, unknown> {
+  if (bytes.length === 0) return {};
+  const value = parseJsonBytes(bytes);
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    throw new ApiError("validation_failed", "The body must be a JSON object");
+  return value as Record<string, unknown>;
+}
+
+function parseJsonBytes(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw new ApiError("validation_failed", "The body is not valid UTF-8");
+  try {
+    return parseJson(bytes.toString("utf8").replace(/^\ufeff/, ""));
+  } catch (cause) {
+    // The parser's message is not used: it quotes the body, which may contain a secret.
+    throw new ApiError("validation_failed", "The body is not valid JSON", { cause });
+  }
 }
 
 /** On PATCH, null counts as absent except for fields whose schema allows null. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import t from "tap";
 import * as messageErrors from "../../../src/domain/messages/message-errors.ts";
 import { describeApi } from "../../../src/http/openapi/describe-api.ts";
-import { READ_LIMITS } from "../../../src/http/request/open-bodies.ts";
+import { READ_LIMITS } from "../../../src/http/request/body-memory.ts";
 import { MINUTE } from "../../../src/runtime/durations.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { SIGNUP_ERROR_CODES } from "../../../src/schema/enumerations.ts";

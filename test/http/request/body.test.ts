@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import t, { type Test } from "tap";
 import type { ApiError } from "../../../src/http/api-error.ts";
-import { incomingBody } from "../../../src/http/request/body.ts";
+import { incomingBody, releaseMemory } from "../../../src/http/request/body.ts";
 import { createBodyMemory } from "../../../src/http/request/body-memory.ts";
 import type { ShareRefused } from "../../../src/runtime/shares.ts";
 import { until } from "../../fixtures/until.ts";
@@ -126,4 +126,19 @@ t.test("a chunked body in too many small pieces is refused", async (t) => {
   t.equal((await nextAnswer()).text.length, 10_000);
   write(`${CHUNKED_HEAD}${chunks("x".repeat(10_001), 1)}0\r\n\r\n`);
   t.equal((await nextAnswer()).text.slice(0, 20), "validation_failed");
+});
+
+t.test("the memory of bytes is freed at once", async (t) => {
+  const bytes = Buffer.allocUnsafeSlow(65_536);
+  releaseMemory(bytes);
+  t.equal(bytes.length, 0);
+  const before = process.memoryUsage().external;
+  for (let count = 0; count < 10_000; count++) releaseMemory(Buffer.allocUnsafeSlow(65_536));
+  t.ok(process.memoryUsage().external - before < 100_000_000, "of 655 MB, less than 100 MB are allocated");
+});
+
+t.test("bytes that share their memory are kept", async (t) => {
+  const bytes = Buffer.from("abc").subarray(1);
+  releaseMemory(bytes);
+  t.equal(bytes.toString(), "bc");
 });

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import t, { type Test } from "tap";
-import { READ_LIMITS } from "../../../src/http/request/open-bodies.ts";
+import { READ_LIMITS } from "../../../src/http/request/body-memory.ts";
 import { route } from "../../../src/http/route.ts";
 import { Type } from "../../../src/schema/types.ts";
 import { parseRaw } from "../../fixtures/http/raw-request.ts";
