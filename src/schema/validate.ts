@@ -1,7 +1,5 @@
-import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import { _, Ajv2020, type CodeKeywordDefinition, type ErrorObject } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { boundTextKeywords } from "./bounded-keywords.ts";
-import { coerceStrings } from "./coerce-strings.ts";
 import { type Problem, toProblems } from "./problems.ts";
 import type { TObject, TSchema } from "./types.ts";
 
@@ -72,6 +70,49 @@ function createAjv(allErrors: boolean): Ajv2020 {
     validate: (maxBytes: number, text: string) => Buffer.byteLength(text) <= maxBytes,
   });
   return ajv;
+}
+
+/**
+ * Makes `pattern` and `format` skip a text that exceeds the schema's maxLength. The validator that collects all errors
+ * would otherwise evaluate them on a text of any length after maxLength has refused it.
+ */
+function boundTextKeywords(ajv: Ajv2020): void {
+  for (const keyword of ["pattern", "format"]) {
+    const builtIn = ajv.getKeyword(keyword) as CodeKeywordDefinition;
+    ajv.removeKeyword(keyword);
+    ajv.addKeyword({
+      ...builtIn,
+      code(context, ruleType) {
+        const { maxLength } = context.parentSchema as { maxLength?: number };
+        const evaluate = () => builtIn.code(context, ruleType);
+        if (maxLength === undefined) return evaluate();
+        const exceeds = context.gen.scopeValue("func", { ref: exceedsLength });
+        context.gen.if(_`!${exceeds}(${context.data}, ${maxLength})`, evaluate);
+      },
+    });
+  }
+}
+
+/** JSON Schema counts characters. A character has at most two UTF-16 units, so a much longer text need not be counted. */
+const exceedsLength = (text: string, maxLength: number): boolean =>
+  text.length > maxLength && (text.length > 2 * maxLength || [...text].length > maxLength);
+
+/**
+ * Converts query and path strings to the types of their schema, in place, and fills in defaults. Only plain decimal
+ * integers are converted: `1e3`, `0x10`, ` 5` and `Infinity` stay strings, which the validator rejects.
+ */
+function coerceStrings(schema: TObject, values: Record<string, unknown>): void {
+  for (const [name, property] of Object.entries(schema.properties)) {
+    const value = values[name];
+    if (value === undefined && property.default !== undefined) values[name] = property.default;
+    else if (typeof value === "string") values[name] = coerce(value, property.type);
+  }
+}
+
+function coerce(text: string, type: unknown): unknown {
+  if (type === "integer" && /^-?\d{1,15}$/.test(text)) return Number(text);
+  if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
+  return text;
 }
 
 function lazily<T>(make: () => T): () => T {

@@ -1,9 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { largeBodies } from "../../runtime/async/large-bodies.ts";
 import { MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
-import { parseJson } from "../../runtime/json/json.ts";
+import { MAX_NUMBER_CHARS, parseJson } from "../../runtime/json/json.ts";
 import { findExceededLimit, type JsonLimits } from "../../runtime/json/json-limits.ts";
-import { MAX_NUMBER_CHARS } from "../../runtime/json/read-exact.ts";
 import { toPointer } from "../../schema/problems.ts";
 import { findStorableProblem } from "../../schema/storable.ts";
 import { object, type TObject, type TSchema } from "../../schema/types.ts";

@@ -1,5 +1,5 @@
 import { SECOND } from "../../runtime/durations.ts";
-import { canonicalJson } from "../../runtime/json/canonical-json.ts";
+import { canonicalJson } from "../../runtime/json/json.ts";
 import type { Fields } from "../client/body.ts";
 import { asObject, omitNullish, textOf } from "../client/json-values.ts";
 

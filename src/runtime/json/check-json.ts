@@ -8,7 +8,7 @@ import {
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
-} from "./json-characters.ts";
+} from "./json.ts";
 
 /**
  * What follows in a JSON text.

@@ -8,7 +8,7 @@ import {
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
-} from "./json-characters.ts";
+} from "./json.ts";
 
 export interface JsonLimits {
   /** Levels of arrays and objects; the outermost one counts. */

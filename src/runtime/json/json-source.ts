@@ -1,15 +1,17 @@
 import { checkJson } from "./check-json.ts";
-import { mayRound, parseJson } from "./json.ts";
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
   COMMA,
+  endOfLiteral,
+  endOfString,
   isSpace,
+  mayRound,
   OPEN_ARRAY,
   OPEN_OBJECT,
+  parseJson,
   QUOTE,
-} from "./json-characters.ts";
-import { endOfLiteral, endOfString } from "./json-tokens.ts";
+} from "./json.ts";
 
 /** A value inside a JSON text. Its fields and items are cut out as written. */
 export interface JsonSource {

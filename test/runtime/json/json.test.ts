@@ -1,6 +1,11 @@
 import t from "tap";
-import { JsonText, parseJson, stringifyJson } from "../../../src/runtime/json/json.ts";
-import { MAX_NUMBER_CHARS } from "../../../src/runtime/json/read-exact.ts";
+import {
+  canonicalJson,
+  JsonText,
+  MAX_NUMBER_CHARS,
+  parseJson,
+  stringifyJson,
+} from "../../../src/runtime/json/json.ts";
 
 t.test("parsing and stringifying keeps integers beyond 2^53 at any place", async (t) => {
   const texts = [
@@ -150,4 +155,18 @@ t.test("stringifyJson writes every value beside a bigint like JSON.stringify doe
     t.equal(stringifyJson([value, 1n]), `[${expected},1]`);
     t.equal(stringifyJson({ value, n: 1n }), `{"value":${expected},"n":1}`);
   }
+});
+
+const canonicalText = (value: unknown) => [...canonicalJson(value)].join("");
+
+t.test("canonical JSON has the fields of every object in order and is otherwise plain JSON", async (t) => {
+  t.equal(canonicalText({ b: [1, { d: null, c: "x" }], a: {} }), '{"a":{},"b":[1,{"c":"x","d":null}]}');
+  t.equal(canonicalText([]), "[]");
+  t.equal(canonicalText([[], [[]], "a,b"]), '[[],[[]],"a,b"]');
+  t.equal(canonicalText("é\n"), '"é\\n"');
+  t.equal(canonicalText({ 'a"b': true }), '{"a\\"b":true}');
+  t.equal(
+    canonicalText({ b: [9007199254740993n], a: -9007199254740993n }),
+    '{"a":-9007199254740993,"b":[9007199254740993]}',
+  );
 });

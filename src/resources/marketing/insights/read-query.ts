@@ -1,8 +1,7 @@
 import { invalidField } from "../../../http/api-error.ts";
 import type { InsightsQuery } from "../../../platforms/ads/insights.ts";
-import { tryParseJson } from "../../../runtime/json/json.ts";
+import { MAX_NUMBER_CHARS, tryParseJson } from "../../../runtime/json/json.ts";
 import { findExceededLimit } from "../../../runtime/json/json-limits.ts";
-import { MAX_NUMBER_CHARS } from "../../../runtime/json/read-exact.ts";
 import type { InsightsQueryDto, NewReportDto } from "./schema.ts";
 
 /** The platform's query of an API request for rows or for a report. */
