@@ -1,17 +1,21 @@
 import type { PlatformLookup } from "../../domain/channels/channel-platforms.ts";
 import type { MessageIntake } from "../../domain/messages/accept-message.ts";
 import { toQueuedMessage } from "../../domain/messages/message-dto.ts";
-import { ApiError, outcomeUnknown, overloaded } from "../../http/api-error.ts";
+import { ApiError, invalidField, invalidFields, outcomeUnknown, overloaded } from "../../http/api-error.ts";
 import { channelNotConnected, channelNotFound } from "../../http/channel-errors.ts";
 import { type Operation, type Route, route } from "../../http/route.ts";
+import { isTranslatable } from "../../platforms/pages/messages.ts";
+import { recipientKind } from "../../platforms/recipients.ts";
 import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { HOUR } from "../../runtime/durations.ts";
 import { newId } from "../../runtime/ids.ts";
 import { stringifyJson } from "../../runtime/json/json.ts";
+import type { Platform, RecipientKind } from "../../schema/enumerations.ts";
 import { type QueuedMessageDto, queuedMessage } from "../../schema/messages.ts";
+import { openObject, type TSchema, Type } from "../../schema/types.ts";
+import { type Check, createValidator } from "../../schema/validate.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { findIdempotencyKey } from "../../store/tenants/idempotency-keys.ts";
-import { createPlatformRules } from "./platform-rules.ts";
 import { type SendMessageDto, sendMessage, sendMessageDocs } from "./send-schema.ts";
 
 export interface SendParts {
@@ -95,11 +99,11 @@ const keyOf = (operation: Operation | undefined, reply: QueuedMessageDto) => ({
   reply_sealed: operation?.seal(reply) ?? null,
 });
 
-const toNewMessage = (body: SendMessageDto, recipientKind: string) => ({
+const toNewMessage = (body: SendMessageDto, kind: string) => ({
   id: newId("msg"),
   channel_id: body.channel_id,
   recipient: body.to,
-  recipient_kind: recipientKind,
+  recipient_kind: kind,
   type: body.type,
   content: stringifyJson(body[body.type]),
   options: optionsOf(body),
@@ -110,4 +114,73 @@ const toNewMessage = (body: SendMessageDto, recipientKind: string) => ({
 function optionsOf({ context, messaging_type, tag }: SendMessageDto): string | null {
   if (context === undefined && messaging_type === undefined && tag === undefined) return null;
   return JSON.stringify({ context, messaging_type, tag });
+}
+
+const forbidden = (message: string) => Type.Optional(Type.Unsafe<never>({ not: {}, "x-message": message }));
+
+const pagesOnly = (field: string) => forbidden(`${field} is only for photoapp and socialapp channels`);
+
+/** Text limits of pages and photo accounts, where a caption is sent as a separate text. */
+function pageRules(text: TSchema): TSchema {
+  const media = (type: string) =>
+    Type.Optional(
+      openObject({
+        id: forbidden(`${type}.id is only for chatapp channels: send a link`),
+        caption: Type.Optional(text),
+      }),
+    );
+  return openObject({
+    text: Type.Optional(openObject({ body: text })),
+    image: media("image"),
+    video: media("video"),
+    audio: media("audio"),
+    document: media("document"),
+  });
+}
+
+/** Rules of each platform, in addition to the common schema. */
+const PLATFORM_RULES: Readonly<Record<Platform, TSchema>> = {
+  chatapp: openObject({ messaging_type: pagesOnly("messaging_type"), tag: pagesOnly("tag") }),
+  photoapp: pageRules(Type.Unsafe<string>({ type: "string", "x-max-bytes": 1000 })),
+  socialapp: pageRules(Type.String({ maxLength: 2000 })),
+};
+
+const RECIPIENT_FORMATS: Readonly<Record<Platform, string>> = {
+  chatapp:
+    "a phone number with country code (7 to 15 digits, not starting with 0) or a business-scoped id such as US.13491208655302741918",
+  photoapp: "the person's id at the photo account, digits only",
+  socialapp: "the person's id at the page, digits only",
+};
+
+/** Returns the kind of recipient; throws a 400 if the message is invalid on the platform. */
+type PlatformRules = (platform: Platform, message: SendMessageDto) => RecipientKind;
+
+function createPlatformRules(): PlatformRules {
+  const validator = createValidator();
+  const checks = Object.fromEntries(
+    Object.entries(PLATFORM_RULES).map(([platform, rules]) => [platform, validator.json(rules)]),
+  ) as Record<Platform, Check>;
+  return (platform, message) => {
+    if (message.platform !== undefined && message.platform !== platform)
+      throw invalidField("/platform", `platform must be ${platform}, the channel's platform`);
+    if (platform !== "chatapp" && !isTranslatable(platform, message.type))
+      throw unsupported(platform, message);
+    const problems = checks[platform](message);
+    if (problems.length > 0) throw invalidFields(problems);
+    const kind = recipientKind(message.to, platform);
+    if (kind === undefined) throw invalidRecipient(platform, message);
+    return kind;
+  };
+}
+
+function unsupported(platform: Platform, { type }: SendMessageDto): ApiError {
+  const message = `A ${platform} channel cannot send messages of type ${type}`;
+  return new ApiError("unsupported_message_type", message, { details: [{ path: "/type", message }] });
+}
+
+function invalidRecipient(platform: Platform, { to }: SendMessageDto): ApiError {
+  const message = to.startsWith("+")
+    ? "to must be a phone number with country code, digits only: no +, spaces or dashes"
+    : `to must be ${RECIPIENT_FORMATS[platform]}`;
+  return new ApiError("invalid_recipient", message, { details: [{ path: "/to", message }] });
 }

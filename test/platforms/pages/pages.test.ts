@@ -1,5 +1,5 @@
 import t from "tap";
-import { isTranslatable, toPageBodies } from "../../../src/platforms/pages/translate.ts";
+import { isTranslatable, toPageBodies } from "../../../src/platforms/pages/messages.ts";
 import { failedAs } from "../../fixtures/platforms/failures.ts";
 import { DEMO_PAGE_ACCESS, startPlatforms } from "../../fixtures/platforms/platforms.ts";
 

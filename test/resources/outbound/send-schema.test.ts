@@ -1,7 +1,10 @@
 import t from "tap";
 import { exampleOf } from "../../../src/http/openapi/example-of.ts";
-import { CONTENT_SCHEMAS } from "../../../src/resources/outbound/content.ts";
-import { sendMessage, sendMessageDocs } from "../../../src/resources/outbound/send-schema.ts";
+import {
+  CONTENT_SCHEMAS,
+  sendMessage,
+  sendMessageDocs,
+} from "../../../src/resources/outbound/send-schema.ts";
 import { MESSAGE_TYPES, type MessageType } from "../../../src/schema/enumerations.ts";
 import { createValidator } from "../../../src/schema/validate.ts";
 

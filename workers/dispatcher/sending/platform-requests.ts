@@ -1,4 +1,4 @@
-import { type PagePlatform, toPageBodies } from "../../../src/platforms/pages/translate.ts";
+import { type PagePlatform, toPageBodies } from "../../../src/platforms/pages/messages.ts";
 import type { Platforms } from "../../../src/platforms/platforms.ts";
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
 import { parseJson } from "../../../src/runtime/json/json.ts";
