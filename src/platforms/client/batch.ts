@@ -1,6 +1,5 @@
 import { type EncodedBody, formBody, formEntries } from "./body.ts";
-import type { PlatformCall } from "./call.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, PlatformCall } from "./call.ts";
 import { asList, asObject, numberOf, parseAnswer, textOf } from "./json-values.ts";
 
 /** Calls that the platform accepts in one request. */

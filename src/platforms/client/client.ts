@@ -1,21 +1,38 @@
+import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
 import { PLATFORM_CALL_DEADLINE_MS } from "../../runtime/deadlines.ts";
+import { SECOND } from "../../runtime/durations.ts";
+import { jittered } from "../../runtime/jitter.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { PlatformFailure, toFailure } from "../errors/failure.ts";
-import { createAppProofs } from "./app-proofs.ts";
+import type { HoldWidth } from "../errors/verdicts.ts";
 import { batchBody, readBatchAnswer } from "./batch.ts";
 import { formEntries } from "./body.ts";
-import type { Outcome, PlatformCall } from "./call.ts";
-import type { Exchange, Exchanges, OpenExchange } from "./exchange.ts";
-import { applyToQuota, findHold, type HoldStore, holdKeysOf, holdsAfter } from "./holds.ts";
+import type {
+  Exchange,
+  Exchanges,
+  HeldBack,
+  OpenExchange,
+  Outcome,
+  PlatformCall,
+  Quota,
+  Refusal,
+} from "./call.ts";
 import { textOf } from "./json-values.ts";
 import { readAnswer } from "./read-answer.ts";
-import { nextRetryDelay } from "./retry.ts";
 import { readUsage, type Usage } from "./usage.ts";
 
 export interface App {
   id: string;
   secret: string;
+}
+
+/** Stores until when calls are on hold, shared by all processes. A failing store never blocks a call. */
+export interface HoldStore {
+  /** Milliseconds until none of these keys is on hold; 0 when none is. */
+  remaining(keys: readonly string[]): Promise<number>;
+  hold(key: string, milliseconds: number): Promise<void>;
 }
 
 interface ClientOptions {
@@ -185,6 +202,131 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       log.info("platform.called", { ...about, ...where, ...logFields, ms: Date.now() - startedAt });
       return opened;
     },
+  };
+}
+
+/** Delays before the second and third attempt of a read. */
+const RETRY_DELAYS_MS = [250, 1 * SECOND];
+
+/** Milliseconds until the next attempt; undefined when there is none. Only reads are retried. */
+export function nextRetryDelay(
+  { effect }: PlatformCall,
+  outcome: Outcome,
+  { tries, remaining }: { tries: number; remaining: number },
+): number | undefined {
+  const delay = RETRY_DELAYS_MS[tries - 1];
+  if (effect !== "read" || delay === undefined || !isTransient(outcome)) return undefined;
+  const pause = jittered(delay);
+  return pause < remaining ? pause : undefined;
+}
+
+const isTransient = (outcome: Outcome): boolean =>
+  outcome.outcome === "broken" ||
+  outcome.outcome === "unreadable" ||
+  (outcome.outcome === "refused" && outcome.verdict === "transient");
+
+/** Only background jobs check this key: a client's call is tried even when another client has used up the app's limit. */
+const APP_KEY = "app";
+const assetKey = (asset: string, useCase?: string) =>
+  useCase === undefined ? `asset:${asset}` : `asset:${asset}:${useCase}`;
+const objectKey = (path: string) => `object:${path}`;
+
+/**
+ * Keys of the asset that can hold a call; none for a call without an asset, whose path all clients share. A hold on an
+ * object blocks writes only, so reads do not check it.
+ */
+function holdKeysOf({ quota, path, effect }: PlatformCall): string[] {
+  if (!quota) return [];
+  return [
+    assetKey(quota.asset),
+    ...(quota.useCase === undefined ? [] : [assetKey(quota.asset, quota.useCase)]),
+    ...(effect === "read" ? [] : [objectKey(path)]),
+  ];
+}
+
+/** The hold that stops a call now; undefined when there is none. */
+async function findHold(
+  store: HoldStore,
+  call: PlatformCall,
+  isBackground: boolean,
+): Promise<HeldBack | undefined> {
+  const appWait = isBackground ? await store.remaining([APP_KEY]) : 0;
+  if (appWait > 0) return { outcome: "held", wait: appWait, holds: "app" };
+  const wait = await store.remaining(holdKeysOf(call));
+  return wait > 0 ? { outcome: "held", wait } : undefined;
+}
+
+/** The key a throttle of this width holds; undefined when the call has no quota to hold. */
+function holdKeyFor(width: HoldWidth, { quota, path }: PlatformCall): string | undefined {
+  switch (width) {
+    case "app":
+      return APP_KEY;
+    case "object":
+      return quota && objectKey(path);
+    case "asset":
+      return quota && assetKey(quota.asset);
+    case "use_case":
+      return quota && assetKey(quota.asset, quota.useCase);
+  }
+}
+
+interface Hold {
+  key: string;
+  wait: number;
+}
+
+/** Holds that a response causes: quotas its headers report as used up, and the throttle it was refused for. */
+function holdsAfter(call: PlatformCall, outcome: Outcome, usage: Usage): Hold[] {
+  const holds = usage.quotas.flatMap(({ asset = call.quota?.asset, useCase, retryAfterMs }) =>
+    retryAfterMs > 0 && asset !== undefined ? [{ key: assetKey(asset, useCase), wait: retryAfterMs }] : [],
+  );
+  if (outcome.outcome !== "refused" || outcome.holds === undefined) return holds;
+  const key = holdKeyFor(outcome.holds, call);
+  return key === undefined ? holds : [...holds, { key, wait: outcome.wait }];
+}
+
+/**
+ * Applies a throttle to the call's own quota: the wait the headers report for it replaces that of the verdict table.
+ * Nothing is held for a call without a quota, and for one without a use case only when a wait is reported.
+ */
+function applyToQuota({ quota }: PlatformCall, outcome: Outcome, { quotas }: Usage): Outcome {
+  if (outcome.outcome !== "refused" || outcome.holds === undefined) return outcome;
+  const width = outcome.holds;
+  if (width === "app") return outcome;
+  if (!quota) return withoutHold(outcome);
+  if (width === "object") return outcome;
+  const wait = reportedWait(quotas, width === "asset" ? { asset: quota.asset } : quota);
+  if (wait > 0) return { ...outcome, wait };
+  return width === "use_case" && quota.useCase === undefined ? withoutHold(outcome) : outcome;
+}
+
+const withoutHold = ({ holds: _, ...refusal }: Refusal): Refusal => refusal;
+
+/** The longest wait that the headers report for the quota; they may also report other quotas. */
+function reportedWait(quotas: Usage["quotas"], quota: Quota): number {
+  const matching = quotas.filter(
+    ({ asset = quota.asset, useCase }) =>
+      asset === quota.asset && (quota.useCase === undefined || useCase === quota.useCase),
+  );
+  return Math.max(0, ...matching.map(({ retryAfterMs }) => retryAfterMs));
+}
+
+const MAX_KEPT_PROOFS = 1_000;
+const PROOF_TTL_MS = 10 * SECOND;
+
+/** Returns the HMAC that proves the app may use a token, and keeps it for some seconds: each call needs it twice. */
+function createAppProofs(secret: string): (token: string) => string {
+  const proofs = new LRUCache<string, string>({
+    max: MAX_KEPT_PROOFS,
+    ttl: PROOF_TTL_MS,
+    ttlAutopurge: true,
+  });
+  return (token) => {
+    const known = proofs.get(token);
+    if (known !== undefined) return known;
+    const proof = createHmac("sha256", secret).update(token).digest("hex");
+    proofs.set(token, proof);
+    return proof;
   };
 }
 

@@ -1,8 +1,7 @@
 import { MINUTE } from "../../runtime/durations.ts";
 import { type PlatformError, readPlatformError, withoutSecrets } from "../errors/platform-error.ts";
 import { judge, type RefusalVerdict, type TokenOwner } from "../errors/verdicts.ts";
-import type { Outcome, Refusal } from "./call.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, Outcome, Refusal } from "./call.ts";
 import { isObject, parseAnswer } from "./json-values.ts";
 
 type AnsweredExchange = Extract<Exchange, { outcome: "answered" }>;

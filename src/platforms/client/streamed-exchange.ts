@@ -2,8 +2,7 @@ import { type ClientRequest, Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { got, type OptionsInit, RequestError, type Response, TimeoutError } from "got";
 import { MINUTE, SECOND } from "../../runtime/durations.ts";
-import type { NoAnswer } from "./call.ts";
-import { type Exchanges, type HttpRequest, MAX_ANSWER_BYTES, NOT_SENT_CODES } from "./exchange.ts";
+import { type Exchanges, type HttpRequest, MAX_ANSWER_BYTES, NOT_SENT_CODES, type NoAnswer } from "./call.ts";
 
 const MAX_DOWNLOAD_MS = 10 * MINUTE;
 

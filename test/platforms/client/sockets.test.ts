@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import t, { type Test } from "tap";
 import { platformApiError } from "../../../src/http/platform-errors.ts";
 import { createPlatformClient } from "../../../src/platforms/client/client.ts";
-import { createExchanges } from "../../../src/platforms/client/create-exchanges.ts";
+import { createExchanges } from "../../../src/platforms/client/exchanges.ts";
 import { toFailure } from "../../../src/platforms/errors/failure.ts";
 import { toSendOutcome } from "../../../src/platforms/sends.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
