@@ -44,7 +44,7 @@ export interface RawBody {
 }
 
 /** A raw body that the handler receives as a stream; it is never in memory as a whole. */
-export interface StreamBody extends RawBody {
+interface StreamBody extends RawBody {
   stream: true;
 }
 

@@ -7,7 +7,7 @@ import { sliceReads } from "../connections/sliced-reads.ts";
 import type { IncomingFile } from "../route.ts";
 import type { BodyMemory, BodyPart, OpenBody } from "./body-memory.ts";
 
-export interface BodyRules {
+interface BodyRules {
   /** Maximum size in bytes. */
   limit: number;
   memory: BodyMemory;

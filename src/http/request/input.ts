@@ -12,7 +12,7 @@ import { type IncomingFile, isRawBody, type RawBody, type Route } from "../route
 import { isMediaType } from "./media-type.ts";
 
 /** Reads and validates the input of one route. */
-export interface InputReader {
+interface InputReader {
   params(given: Record<string, unknown>): Record<string, unknown>;
   query(search: string): Record<string, unknown>;
   /** A promise for a large JSON body, which is parsed in slices, in turn between senders. */

@@ -36,7 +36,7 @@ function toReceipt(body: unknown): Receipt | undefined {
 export type PagePlatform = "photoapp" | "socialapp";
 
 /** A message as the API accepts it, in the chat platform's format. */
-export interface PageMessage {
+interface PageMessage {
   to: string;
   type: string;
   content: unknown;
