@@ -52,6 +52,12 @@ export interface DatabaseOptions {
 const STATEMENT_TIMEOUT_MS = 30 * SECOND;
 const CONNECT_TIMEOUT_MS = 5 * SECOND;
 const MAX_RETRIES = 3;
+/**
+ * The plan of a prepared statement may be from a time when its tables were small; it would read a whole backlog until the next
+ * ANALYZE. After a statement that took this long, all connections forget their plans, unless they did so recently.
+ */
+const SLOW_STATEMENT_MS = 30;
+const MIN_REPLAN_INTERVAL_MS = 10 * SECOND;
 
 /** The key of statements that are not counted for a caller. */
 const OWN_USER: ConnectionUser = { key: "own" };
@@ -71,6 +77,7 @@ export function createDatabase(
     statementTimeoutMs === "endless" ? CONNECT_TIMEOUT_MS : Math.min(statementTimeoutMs, CONNECT_TIMEOUT_MS);
   const connections = createConnections(settings, { onFault, maxWaitMs, sharePerKey, keepsConnection });
   const prepared = settings.DATABASE_PREPARED;
+  const plans = createPlanAges();
 
   async function withClient<T>(user: ConnectionUser, work: (run: Run) => Promise<T>): Promise<T> {
     const startedAt = performance.now();
@@ -79,9 +86,10 @@ export function createDatabase(
     const client = await (granted === grant
       ? connections.connect(grant)
       : connections.connectWithin(maxWaitMs - (performance.now() - startedAt), grant));
-    const run = runOn(client, { prepared, statementTimeoutMs, startedAt });
+    const run = runOn(client, { prepared, statementTimeoutMs, startedAt, onStatement: plans.onStatement });
     let fault: Error | undefined;
     try {
+      if (plans.areOld(client)) await run("discard plans");
       return await work(run);
     } catch (error) {
       if (error instanceof DatabaseUnavailable) fault = error;
@@ -129,6 +137,27 @@ export function createDatabase(
   return own;
 }
 
+/** Each connection has the plans of a generation. A slow statement begins the next one. */
+function createPlanAges() {
+  const generations = new WeakMap<pg.PoolClient, number>();
+  let generation = 0;
+  let begunAt = Number.NEGATIVE_INFINITY;
+  return {
+    onStatement(ms: number): void {
+      const now = performance.now();
+      if (ms < SLOW_STATEMENT_MS || now - begunAt < MIN_REPLAN_INTERVAL_MS) return;
+      generation += 1;
+      begunAt = now;
+    },
+    /** True once for each connection and generation. */
+    areOld(client: pg.PoolClient): boolean {
+      const known = generations.get(client);
+      if (known !== generation) generations.set(client, generation);
+      return known !== undefined && known < generation;
+    },
+  };
+}
+
 async function transact<T>(run: Run, work: (tx: Queryable) => Promise<T>): Promise<T> {
   await run("begin");
   try {
@@ -164,17 +193,21 @@ interface ConnectionRules {
   statementTimeoutMs: number | "endless";
   /** When the caller began to wait for the connection. */
   startedAt: number;
+  /** Called with the milliseconds of each statement. */
+  onStatement(ms: number): void;
 }
 
 /** The wait for the connection counts against the timeout of the first statement. */
-function runOn(client: pg.PoolClient, { prepared, statementTimeoutMs, startedAt }: ConnectionRules): Run {
-  let waitStartedAt = startedAt;
+function runOn(client: pg.PoolClient, rules: ConnectionRules): Run {
+  const { prepared, statementTimeoutMs, onStatement } = rules;
+  let waitStartedAt = rules.startedAt;
   return async <Row extends object>(
     statement: Statement | string,
     { values = [], isFinal = false }: RunOptions = {},
   ) => {
     const named = typeof statement === "string" ? { text: statement } : statement;
     const query = { ...(prepared ? named : { text: named.text }), values: [...values] };
+    const sentAt = performance.now();
     try {
       return await client.query<Row>({ ...query, ...timeoutOf(statementTimeoutMs, waitStartedAt) });
     } catch (error) {
@@ -182,6 +215,7 @@ function runOn(client: pg.PoolClient, { prepared, statementTimeoutMs, startedAt 
       throw new DatabaseUnavailable(error, isFinal && !isRead(named.text));
     } finally {
       waitStartedAt = performance.now();
+      onStatement(waitStartedAt - sentAt);
     }
   };
 }

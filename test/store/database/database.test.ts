@@ -193,3 +193,19 @@ t.test("a lost answer is uncertain only if the statement or commit may have writ
   const unreachable = openDatabase(t, "postgres://user@127.0.0.1:1/none");
   t.equal(await outcomeOf(unreachable.query(insert)), false, "a connection that failed");
 });
+
+t.test("a statement that was planned for a small table is planned anew after a slow statement", async (t) => {
+  const db = openDatabase(t, await cloneDatabase(t), { DATABASE_POOL: 1 });
+  await db.query("create table grown (id integer primary key) with (autovacuum_enabled = off)");
+  await db.query("insert into grown values (1)");
+  await db.query("analyze grown");
+  const find = sql("select id from grown where id = $1");
+  // The generic plan is used after five executions.
+  for (let count = 0; count < 10; count += 1) await db.query(find, [1]);
+  const readPlan = async () => JSON.stringify(await db.query(`explain execute "${find.name}" (1)`));
+  t.match(await readPlan(), "Seq Scan");
+  // On a busy machine this may be the slow statement.
+  await db.query("insert into grown select generate_series(2, 10000)");
+  await db.query(sql("select pg_sleep(0.05)"));
+  t.match(await readPlan(), /Index (Only )?Scan/);
+});
