@@ -28,6 +28,8 @@ interface HeartbeatParts {
 interface Heartbeat extends Worker {
   /** Milliseconds for which this worker's heartbeats have had no gap; 0 when it is not alive. */
   aliveForMs(): number;
+  /** Workers of the same process that were alive at the last heartbeat, this one included. */
+  aliveCount(): number;
 }
 
 export function heartbeat({
@@ -39,10 +41,11 @@ export function heartbeat({
 }: HeartbeatParts): Heartbeat {
   let aliveSince: number | undefined;
   let lastBeatAt = 0;
+  let aliveCount = 1;
   const isAlive = () => aliveSince !== undefined && now() - lastBeatAt < MAX_HEARTBEAT_GAP_MS;
 
   async function renew(): Promise<void> {
-    await recordHeartbeat(db, id, process);
+    aliveCount = await recordHeartbeat(db, id, process);
     if (!isAlive()) aliveSince = now();
     lastBeatAt = now();
   }
@@ -63,6 +66,7 @@ export function heartbeat({
       const removed = Promise.resolve(renewLoop.close?.()).then(() => removeWorker(db, id));
       await withTimeout(REMOVE_TIMEOUT_MS, removed, onTimeout).catch(logRemoveFailed);
     },
+    aliveCount: () => aliveCount,
     aliveForMs: () => (isAlive() ? now() - (aliveSince as number) : 0),
   };
 }

@@ -1,26 +1,32 @@
 import { readTimeline } from "../domain/messages/message-timeline.ts";
+import type { QueueParts } from "../queue/queue-status.ts";
+import { listLimitedChannels } from "../queue/rates.ts";
+import { awaitConnection } from "../queue/redis.ts";
 import { type WaitReason, waitReasonOf } from "../queue/waiting-work.ts";
+import { tagsOf } from "../queue/wake-ups.ts";
+import { SECOND } from "../runtime/durations.ts";
 import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../schema/history/message-timeline.ts";
 import type { MessageDto, MessageErrorDto } from "../schema/messages.ts";
-import type { Database } from "../store/database/database.ts";
 import { findMessageOwner } from "../store/messages/message-timeline.ts";
 import { findSendSituation } from "../store/messages/queue-metrics.ts";
 import { type Command, CommandError, defineCommand } from "./program/command.ts";
 import { OPTION, positional } from "./program/options.ts";
 import { toText } from "./program/print.ts";
 
+const CONNECT_TIMEOUT_MS = 5 * SECOND;
+
 export const MESSAGE_COMMANDS: readonly Command[] = [
   defineCommand({
     name: "message show",
     summary: "Show a message and what happened to it, of whichever client",
     options: { id: positional(OPTION.message) },
-    async run({ id }, { db, say }) {
+    async run({ id }, { db, redis, config, say }) {
       const clientId = await findMessageOwner(db, id);
       const found = clientId && (await readTimeline(db, clientId, id));
       if (!clientId || !found) throw new CommandError(`there is no message ${id}`);
       if (found.timeline.length >= MAX_TIMELINE_ENTRIES)
         say(`Later attempts to deliver its events are left out: these are ${MAX_TIMELINE_ENTRIES} entries`);
-      const waits_for = await findWaitReason(db, clientId, id);
+      const waits_for = await findWaitReason({ db, redis, tags: tagsOf(config) }, clientId, id);
       return { message: { client_id: clientId, ...found.message, waits_for }, timeline: found.timeline };
     },
     show: ({ message, timeline }) => `${showMessage(message)}\n\n${showTimeline(timeline)}`,
@@ -28,9 +34,15 @@ export const MESSAGE_COMMANDS: readonly Command[] = [
 ];
 
 /** The reason as in queue status; null when the message does not wait. */
-async function findWaitReason(db: Database, clientId: string, id: string): Promise<WaitReason | null> {
-  const situation = await findSendSituation(db, clientId, id);
-  return situation === undefined ? null : waitReasonOf(situation);
+async function findWaitReason(parts: QueueParts, clientId: string, id: string): Promise<WaitReason | null> {
+  const send = await findSendSituation(parts.db, clientId, id);
+  if (!send) return null;
+  const channel = { clientId, channelId: send.channel_id };
+  const isLimited = async () => {
+    await awaitConnection(parts.redis, CONNECT_TIMEOUT_MS);
+    return (await listLimitedChannels(parts, [channel]).catch(() => new Set())).size > 0;
+  };
+  return send.situation === "due" && (await isLimited()) ? "rate" : waitReasonOf(send.situation);
 }
 
 type ShownMessage = MessageDto & { waits_for: WaitReason | null };

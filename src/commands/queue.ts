@@ -6,7 +6,6 @@ import {
 import { type QueueStatus, queueStatus, type StreamStatus } from "../queue/queue-status.ts";
 import { awaitConnection } from "../queue/redis.ts";
 import { readRedisState } from "../queue/redis-writes.ts";
-import { partitionsOf } from "../queue/streams.ts";
 import { WAIT_REASONS } from "../queue/waiting-work.ts";
 import { tagsOf } from "../queue/wake-ups.ts";
 import { SECOND } from "../runtime/durations.ts";
@@ -26,10 +25,10 @@ export const QUEUE_COMMANDS: readonly Command[] = [
       "Show whether the queue is held, and for each stream what waits and why, its age and its failures",
     options: {},
     async run(_, { db, redis, config, say }): Promise<QueueStatus> {
-      const streams = { partitions: partitionsOf(config), tags: tagsOf(config) };
+      const tags = tagsOf(config);
       await awaitConnection(redis, CONNECT_TIMEOUT_MS);
-      const status = await readComplete(() => queueStatus({ db, redis, ...streams }));
-      const { state } = await readRedisState(redis, { ...streams, timeoutMs: CONNECT_TIMEOUT_MS });
+      const status = await readComplete(() => queueStatus({ db, redis, tags }));
+      const { state } = await readRedisState(redis, { tags, timeoutMs: CONNECT_TIMEOUT_MS });
       if (state === "read_only") {
         say(
           "Redis refuses writes: no stream can be used, and depth is unknown; run herald doctor for details",
@@ -75,8 +74,8 @@ export const QUEUE_COMMANDS: readonly Command[] = [
       // Messages that are accepted while the command runs must not be discarded. A leap second is no Date.
       if (!(before.getTime() <= Date.now())) throw new UsageError("--before must be a time in the past");
       const { name } = await requireClient(context, client);
-      const { queued, in_hand } = await countQueuedMessages(context.db, client, before);
-      if (queued === 0) return report(context, { discarded: 0, in_hand });
+      const { queued, claimed } = await countQueuedMessages(context.db, client, before);
+      if (queued === 0) return report(context, { discarded: 0, claimed });
       if (!yes)
         await confirmWithName(context, name, {
           warning: `This fails ${queued} queued messages of "${name}"; they are never sent.`,
@@ -91,8 +90,8 @@ export const QUEUE_COMMANDS: readonly Command[] = [
   }),
 ];
 
-function report({ say }: CommandContext, { discarded, in_hand }: DiscardResult): { discarded: number } {
-  if (in_hand > 0) say(`${in_hand} messages are being sent by a dispatcher and were not discarded`);
+function report({ say }: CommandContext, { discarded, claimed }: DiscardResult): { discarded: number } {
+  if (claimed > 0) say(`${claimed} messages are being sent by a dispatcher and were not discarded`);
   return { discarded };
 }
 

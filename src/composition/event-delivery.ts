@@ -13,14 +13,14 @@ import {
   createAttemptRecorder,
   createQuarantineRecorder,
 } from "../../workers/dispatcher/delivering/record.ts";
-import { createWakeUpConsumer } from "../../workers/dispatcher/delivering/wake-up-consumer.ts";
 import { DELIVERY_LANES, type EventLane } from "../../workers/dispatcher/lanes.ts";
+import { createWakeUpConsumer } from "../../workers/dispatcher/wake-up-consumer.ts";
 import { type Breakers, createBreakers } from "../queue/breakers.ts";
 import type { QueueHold } from "../queue/queue-hold.ts";
 import { createWakeUpClient } from "../queue/redis.ts";
-import { tagsOf } from "../queue/wake-ups.ts";
 import { repeat } from "../runtime/async/repeat.ts";
 import { SECOND } from "../runtime/durations.ts";
+import { isClientId } from "../runtime/ids.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { withOpenedSecrets } from "../security/opened-secrets.ts";
 import type { ClaimedDelivery } from "../store/events/claim-deliveries.ts";
@@ -31,12 +31,12 @@ import {
   EVENT_POSTER,
   LOG,
   METRICS,
-  PARTITIONS,
   PLATFORMS,
   REDIS,
   REDIS_STATE,
   resolve,
   SECRET_BOX,
+  TAGS,
   WATCHDOG,
 } from "./tokens.ts";
 
@@ -51,7 +51,7 @@ interface DeliveryParts {
 export function createEventDelivery(c: DependencyContainer, parts: DeliveryParts) {
   const [config, log, metrics] = [resolve(c, CONFIG), resolve(c, LOG), resolve(c, METRICS)];
   const redisState = resolve(c, REDIS_STATE);
-  const breakers = createBreakers(resolve(c, REDIS), resolve(c, PARTITIONS), { log });
+  const breakers = createBreakers(resolve(c, REDIS), resolve(c, TAGS), { log });
   const limiter = createConcurrencyLimiter({
     slots: config.DISPATCHER_CONCURRENCY,
     lanes: DELIVERY_LANES,
@@ -72,12 +72,15 @@ export function createEventDelivery(c: DependencyContainer, parts: DeliveryParts
     hasWakeUps: () => consumer.isReading() && redisState.isWritable(),
     onClaimed: (found_by, rows) => metrics.claimedDeliveries.inc({ found_by }, rows),
     log,
+    logEvents: { unavailable: "delivery_claims.failed", recovered: "delivery_claims.recovered" },
   });
   const consumer = createWakeUpConsumer({
-    tags: tagsOf(config),
+    lane: "events",
+    tags: resolve(c, TAGS),
     connect: () => createWakeUpClient(config),
     waitForSlots: loop.waitForSlots,
-    wake: (clientIds) => loop.wake(clientIds.map((clientId) => ({ isBulk: false, clientId }))),
+    wake: (entries) =>
+      loop.wake(entries.flatMap(([clientId]) => (isClientId(clientId) ? [{ isBulk: false, clientId }] : []))),
     log,
   });
   const [db, onQuarantined] = [resolve(c, DATABASE), createQuarantineRecorder(log, metrics)];

@@ -1,39 +1,35 @@
 import type { DependencyContainer } from "tsyringe";
 import { createBatchWriter } from "../../workers/dispatcher/batch-writer.ts";
-import {
-  type ConcurrencyLimiter,
-  createConcurrencyLimiter,
-} from "../../workers/dispatcher/concurrency-limiter.ts";
-import { SEND_LANES, type SendLane } from "../../workers/dispatcher/lanes.ts";
-import { createInFlightSends, type InFlightSends } from "../../workers/dispatcher/sending/in-flight.ts";
-import {
-  createPlatformAvailability,
-  type PlatformAvailability,
-} from "../../workers/dispatcher/sending/platform-availability.ts";
+import { createClaimLoop } from "../../workers/dispatcher/claim-loop.ts";
+import { createConcurrencyLimiter } from "../../workers/dispatcher/concurrency-limiter.ts";
+import { SEND_LANE, SEND_LANES } from "../../workers/dispatcher/lanes.ts";
+import { createPlatformAvailability } from "../../workers/dispatcher/sending/platform-availability.ts";
 import { createAbandonedSendRecorder, createSendRecorder } from "../../workers/dispatcher/sending/record.ts";
+import { createSendRecovery } from "../../workers/dispatcher/sending/recovery.ts";
 import { createMessageSender } from "../../workers/dispatcher/sending/send-message.ts";
-import { sweepSends } from "../../workers/dispatcher/sending/sweeper.ts";
-import { withoutPlatformIds, writeSends } from "../../workers/dispatcher/sending/write-sends.ts";
-import type { LaneParts } from "../../workers/dispatcher/stream-consumer.ts";
-import { type ChannelQueues, createChannelQueues } from "../queue/channel-queues.ts";
+import { createSends, withoutPlatformIds, writeSends } from "../../workers/dispatcher/sending/sends.ts";
+import { createWakeUpConsumer } from "../../workers/dispatcher/wake-up-consumer.ts";
 import type { QueueHold } from "../queue/queue-hold.ts";
-import type { Entry, Streams } from "../queue/streams.ts";
-import type { EventNotifier } from "../queue/wake-ups.ts";
+import { createRates } from "../queue/rates.ts";
+import { createWakeUpClient } from "../queue/redis.ts";
 import { repeat } from "../runtime/async/repeat.ts";
 import { SECOND } from "../runtime/durations.ts";
+import { isClientId, isPrefixedId } from "../runtime/ids.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { withOpenedSecrets } from "../security/opened-secrets.ts";
-import type { SendRef } from "../store/messages/claim-sends.ts";
+import type { DueSendKey, SendKey } from "../store/messages/claim-sends.ts";
 import {
   CONFIG,
   DATABASE,
+  EVENT_NOTIFIER,
   LOG,
   METRICS,
-  PARTITIONS,
   PLATFORMS,
   REDIS,
+  REDIS_STATE,
   resolve,
   SECRET_BOX,
+  TAGS,
   WATCHDOG,
 } from "./tokens.ts";
 
@@ -41,96 +37,96 @@ interface SendingParts {
   /** This dispatcher's id in the rows that it claims. */
   worker: string;
   aliveForMs(): number;
-  streams: Streams;
-  /** The notifier for events. */
-  notifier: EventNotifier;
+  /** Dispatchers that are alive, this one included. */
+  aliveCount(): number;
   hold: QueueHold;
 }
 
-interface Pacing {
-  limiter: ConcurrencyLimiter<SendLane>;
-  queues: ChannelQueues;
-  availability: PlatformAvailability;
-}
-
-/** Creates the parts that send messages to the platforms: slots, lane, sweeper and check of the queues. */
+/** Creates the parts that send messages to the platforms: slots, rates, claim loop, recovery. */
 export function createMessageSending(c: DependencyContainer, parts: SendingParts) {
-  const slots = resolve(c, CONFIG).DISPATCHER_CONCURRENCY;
-  const limiter = createConcurrencyLimiter({ slots, lanes: SEND_LANES });
-  const [partitions, perSecond] = [resolve(c, PARTITIONS), resolve(c, CONFIG).CHANNEL_RATE_PER_SECOND];
-  const queues = createChannelQueues(resolve(c, REDIS), { partitions, perSecond });
-  const pacing = { limiter, queues, availability: createPlatformAvailability(resolve(c, LOG)) };
-  const sends = createSends(c, parts, pacing);
-  const backgroundWorkers = [createSweeper(c, parts, pacing), createQueueCheck(c, sends)];
-  return { sends, limiter, lane: laneOf(sends), backgroundWorkers };
-}
-
-function createSends(
-  c: DependencyContainer,
-  { worker, aliveForMs, streams, notifier, hold }: SendingParts,
-  pacing: Pacing,
-): InFlightSends {
-  const [db, log] = [resolve(c, DATABASE), resolve(c, LOG)];
-  return createInFlightSends({
-    worker,
-    db,
+  const [config, log, metrics] = [resolve(c, CONFIG), resolve(c, LOG), resolve(c, METRICS)];
+  const redisState = resolve(c, REDIS_STATE);
+  const limiter = createConcurrencyLimiter({ slots: config.DISPATCHER_CONCURRENCY, lanes: SEND_LANES });
+  const rates = createRates({
+    redis: resolve(c, REDIS),
+    tags: resolve(c, TAGS),
+    perSecond: config.CHANNEL_RATE_PER_SECOND,
+    // In a cluster this is the state of all nodes; the channels of the others keep their buckets in Redis.
+    isWritable: () => resolve(c, TAGS).length > 1 || redisState.isWritable(),
+    liveDispatchers: parts.aliveCount,
+  });
+  const sends = createSends({
+    worker: parts.worker,
+    db: resolve(c, DATABASE),
     log,
-    isAlive: () => aliveForMs() > 0,
-    ...pacing,
-    hold,
-    batchWriter: createBatchWriter({
-      what: "message",
-      write: (outcomes) => writeSends({ db, notifier, streams }, outcomes),
-      withoutRemoteText: withoutPlatformIds,
-      // Each send needs several writes: with fewer, most slots would be free while outcomes wait for the database.
-      maxUnwritten: resolve(c, CONFIG).DISPATCHER_CONCURRENCY,
-      log,
-    }),
+    limiter,
+    rates,
+    availability: createPlatformAvailability(log),
+    onSlotFree: () => loop.onSlotFree(),
+    batchWriter: createSendWriter(c, (keys) =>
+      loop.wakeSince(keys.map(({ after, ...key }) => ({ key, after }))),
+    ),
     tracker: resolve(c, WATCHDOG).tracker,
     send: createMessageSender({
-      db,
+      db: resolve(c, DATABASE),
       log,
       platforms: resolve(c, PLATFORMS),
       secretBox: withOpenedSecrets(resolve(c, SECRET_BOX)),
-      unknownTimeoutMs: unknownTimeoutMs(c),
+      unknownTimeoutMs: config.SEND_UNKNOWN_SECONDS * SECOND,
     }),
-    record: createSendRecorder(log, resolve(c, METRICS)),
+    record: createSendRecorder(log, metrics),
+  });
+  const loop = createClaimLoop({
+    queue: sends.queue,
+    mayClaim: () => parts.aliveForMs() > 0 && !parts.hold.isHeld(),
+    hasWakeUps: () => consumer.isReading() && redisState.isWritable(),
+    onClaimed: (found_by, rows) => metrics.claimedSends.inc({ found_by }, rows),
+    log,
+    logEvents: { unavailable: "send_claims.failed", recovered: "send_claims.recovered" },
+  });
+  const consumer = createWakeUpConsumer({
+    lane: SEND_LANE,
+    tags: resolve(c, TAGS),
+    connect: () => createWakeUpClient(config),
+    waitForSlots: loop.waitForSlots,
+    wake: (entries) => loop.wake(entries.filter(isOutboundEntry).map(toOutboundKey)),
+    log,
+  });
+  const backgroundWorkers: Worker[] = [consumer, loop, createRecovery(c, parts)];
+  return { sends, limiter, backgroundWorkers };
+}
+
+const isOutboundEntry = ([clientId = "", channelId = ""]: readonly string[]): boolean =>
+  isClientId(clientId) && isPrefixedId(channelId, "ch");
+
+const toOutboundKey = ([clientId = "", channelId = "", batchId = ""]: readonly string[]): SendKey => ({
+  clientId,
+  channelId,
+  batchId,
+  isSuspect: false,
+});
+
+function createSendWriter(c: DependencyContainer, onReleased: (keys: readonly DueSendKey[]) => void) {
+  const parts = { db: resolve(c, DATABASE), notifier: resolve(c, EVENT_NOTIFIER), onReleased };
+  return createBatchWriter({
+    what: "message",
+    write: (outcomes) => writeSends(parts, outcomes),
+    withoutRemoteText: withoutPlatformIds,
+    // Each send needs several writes: with fewer, most slots would be free while outcomes wait for the database.
+    maxUnwritten: resolve(c, CONFIG).DISPATCHER_CONCURRENCY,
+    log: resolve(c, LOG),
   });
 }
 
-const unknownTimeoutMs = (c: DependencyContainer) => resolve(c, CONFIG).SEND_UNKNOWN_SECONDS * SECOND;
-
-const laneOf = (sends: InFlightSends): LaneParts => ({
-  lane: "outbound",
-  idPrefix: "msg",
-  waitForFreeSlots: sends.waitForFreeSlots,
-  freeSlots: sends.freeSlots,
-  dispatch: (entries) => sends.dispatch(entries.filter(isSend)),
-});
-
-/** Entries of messages contain the channel id. */
-const isSend = (entry: Entry): entry is Entry & SendRef => entry.channelId !== undefined;
-
-const createQueueCheck = (c: DependencyContainer, { checkQueues }: InFlightSends): Worker =>
-  repeat({ name: "send_queue_check", intervalMs: 1 * SECOND, work: checkQueues, log: resolve(c, LOG) });
-
-function createSweeper(
-  c: DependencyContainer,
-  { aliveForMs, streams, notifier }: SendingParts,
-  { queues, availability }: Pacing,
-): Worker {
-  const [db, log] = [resolve(c, DATABASE), resolve(c, LOG)];
-  const onAbandoned = createAbandonedSendRecorder(log, resolve(c, METRICS));
-  const parts = {
-    db,
-    streams,
-    notifier,
+function createRecovery(c: DependencyContainer, { aliveForMs }: SendingParts): Worker {
+  const log = resolve(c, LOG);
+  const work = createSendRecovery({
+    db: resolve(c, DATABASE),
     log,
+    notifier: resolve(c, EVENT_NOTIFIER),
     aliveForMs,
-    unknownTimeoutMs: unknownTimeoutMs(c),
-    onAbandoned,
-    queues,
-    availability,
-  };
-  return repeat({ name: "send_sweep", intervalMs: 1 * SECOND, work: () => sweepSends(parts), log });
+    unknownTimeoutMs: resolve(c, CONFIG).SEND_UNKNOWN_SECONDS * SECOND,
+    onAbandoned: createAbandonedSendRecorder(log, resolve(c, METRICS)),
+  });
+  return repeat({ name: "send_recovery", intervalMs: 1 * SECOND, work, log });
 }

@@ -2,8 +2,7 @@ import type { DependencyContainer } from "tsyringe";
 import { tablePartitions } from "../../workers/table-partitions.ts";
 import { awaitConnection, createProducerClient } from "../queue/redis.ts";
 import { createRedisState } from "../queue/redis-state.ts";
-import { partitionsOf } from "../queue/streams.ts";
-import { tagsOf } from "../queue/wake-ups.ts";
+import { createEventNotifier, createMessageNotifier, tagsOf } from "../queue/wake-ups.ts";
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
@@ -17,14 +16,16 @@ import { createMetricsServer } from "./metrics-server.ts";
 import {
   CONFIG,
   DATABASE,
+  EVENT_NOTIFIER,
   LOG,
+  MESSAGE_NOTIFIER,
   METRICS,
-  PARTITIONS,
   provide,
   REDIS,
   REDIS_STATE,
   resolve,
   SECRET_BOX,
+  TAGS,
   WATCHDOG,
 } from "./tokens.ts";
 
@@ -42,13 +43,14 @@ export function registerShared(container: DependencyContainer, config: Config, p
   provide(container, REDIS_STATE, (c) =>
     createRedisState({
       redis: resolve(c, REDIS),
-      partitions: resolve(c, PARTITIONS),
-      tags: tagsOf(config),
+      tags: resolve(c, TAGS),
       log: resolve(c, LOG),
       metrics: resolve(c, METRICS),
     }),
   );
-  provide(container, PARTITIONS, () => partitionsOf(config));
+  provide(container, TAGS, () => tagsOf(config));
+  provide(container, EVENT_NOTIFIER, (c) => createEventNotifier(resolve(c, REDIS), resolve(c, TAGS)));
+  provide(container, MESSAGE_NOTIFIER, (c) => createMessageNotifier(resolve(c, REDIS), resolve(c, TAGS)));
 }
 
 /** Logs connections that break while they are idle. */

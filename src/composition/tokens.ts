@@ -9,10 +9,9 @@ import type { BodyMemory } from "../http/request/body-memory.ts";
 import type { Route } from "../http/route.ts";
 import type { HttpServer } from "../http/server.ts";
 import type { Platforms } from "../platforms/platforms.ts";
-import type { QueueNotifier } from "../queue/queue-notifier.ts";
 import type { RedisClient } from "../queue/redis.ts";
 import type { RedisStateWorker } from "../queue/redis-state.ts";
-import type { EventNotifier } from "../queue/wake-ups.ts";
+import type { EventNotifier, MessageNotifier } from "../queue/wake-ups.ts";
 import type { Config } from "../runtime/config/config.ts";
 import type { Log } from "../runtime/logging/log.ts";
 import type { Metrics } from "../runtime/metrics/metrics.ts";
@@ -25,7 +24,6 @@ import type { SignInLimiter } from "../security/sign-in-limits.ts";
 import type { UserTokens } from "../security/user-tokens.ts";
 import type { Database } from "../store/database/database.ts";
 import type { MigrationCheck } from "../store/database/migration-check.ts";
-import type { SendRef } from "../store/messages/claim-sends.ts";
 import type { ImageThreads } from "./web/image-threads.ts";
 
 /** A typed key in the container. */
@@ -53,12 +51,12 @@ export const CREDENTIAL_CACHES = token<CredentialCaches>("credential caches");
 export const DESTINATIONS = token<Destinations>("destinations");
 /** Resolves the host names of destinations. */
 export const RESOLVER = token<Resolver>("resolver");
-/** The number of partitions of the queue. */
-export const PARTITIONS = token<number>("partitions");
-/** Writes stream entries for recorded events. */
+/** The hash tags of the keys in Redis. */
+export const TAGS = token<readonly number[]>("tags");
+/** Writes wake-ups for recorded events. */
 export const EVENT_NOTIFIER = token<EventNotifier & Worker>("event notifier");
-/** Writes stream entries for accepted messages. */
-export const MESSAGE_NOTIFIER = token<QueueNotifier<SendRef> & Worker>("message notifier");
+/** Writes wake-ups for accepted messages. */
+export const MESSAGE_NOTIFIER = token<MessageNotifier & Worker>("message notifier");
 /** The memory for request bodies. */
 export const BODY_MEMORY = token<BodyMemory>("body memory");
 export const IMAGE_THREADS = token<ImageThreads>("image threads");

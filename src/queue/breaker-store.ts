@@ -1,7 +1,7 @@
 import { PROBE_LEASE_MS } from "../runtime/deadlines.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { RedisClient } from "./redis.ts";
-import { partitionOf, streamKey } from "./streams.ts";
+import { taggedKey, tagOf } from "./wake-ups.ts";
 
 /** An open or half-open breaker; a closed one has no record. */
 export interface Breaker {
@@ -16,8 +16,8 @@ export interface Breaker {
 /** Every dispatcher refreshes its breakers within this time. */
 const PROPAGATION_MS = 2 * SECOND;
 
-/** Both event lanes share this table: a client has the same backend on either. */
-const tableKey = (partition: number) => `${streamKey("events", partition)}:breakers`;
+/** Fresh events and replays share this table: a client has the same backend for both. */
+const tableKey = (tag: number) => taggedKey(tag, "breakers");
 
 /** True for a breaker that is open; it is half-open otherwise. */
 export const isOpen = ({ until }: Breaker): boolean => until > Date.now();
@@ -25,24 +25,23 @@ export const isOpen = ({ until }: Breaker): boolean => until > Date.now();
 /** Reads the breaker of one client; undefined when it is closed. Throws while Redis is unavailable. */
 export async function readBreaker(
   redis: RedisClient,
-  partitions: number,
+  tags: readonly number[],
   clientId: string,
 ): Promise<Breaker | undefined> {
-  const text = await redis.hget(tableKey(partitionOf(clientId, partitions)), clientId);
+  const text = await redis.hget(tableKey(tagOf(clientId, tags)), clientId);
   return text === null ? undefined : JSON.parse(text);
 }
 
-/** Reads the breakers of one partition that are not closed, by client. Throws while Redis is unavailable. */
-export async function listBreakers(redis: RedisClient, partition: number): Promise<Map<string, Breaker>> {
-  const table = await redis.hgetall(tableKey(partition));
+/** Reads the breakers of one tag that are not closed, by client. Throws while Redis is unavailable. */
+export async function listBreakers(redis: RedisClient, tag: number): Promise<Map<string, Breaker>> {
+  const table = await redis.hgetall(tableKey(tag));
   return new Map(Object.entries(table).map(([clientId, text]) => [clientId, JSON.parse(text)]));
 }
 
 /** Shares breakers through Redis. While it is unavailable, every method except `tryAcquireProbe` throws. */
-export function createBreakerStore(redis: RedisClient, partitions: number) {
-  const partitionFor = (clientId: string) => partitionOf(clientId, partitions);
-  const tableKeyOf = (clientId: string) => tableKey(partitionFor(clientId));
-  const probeKeyOf = (clientId: string) => `${streamKey("events", partitionFor(clientId))}:probe:${clientId}`;
+export function createBreakerStore(redis: RedisClient, tags: readonly number[]) {
+  const tableKeyOf = (clientId: string) => tableKey(tagOf(clientId, tags));
+  const probeKeyOf = (clientId: string) => taggedKey(tagOf(clientId, tags), `probe:${clientId}`);
   return {
     async save(clientId: string, breaker: Breaker): Promise<void> {
       await redis.hset(tableKeyOf(clientId), clientId, JSON.stringify(breaker));
@@ -58,12 +57,12 @@ export function createBreakerStore(redis: RedisClient, partitions: number) {
       const answer = await redis.set(probeKeyOf(clientId), "1", "PX", PROBE_LEASE_MS, "NX").catch(() => "OK");
       return answer === "OK";
     },
-    /** Updates `known` from Redis, one partition at a time. */
+    /** Updates `known` from Redis, one tag at a time. */
     async refresh(known: Map<string, Breaker>): Promise<void> {
-      for (let partition = 0; partition < partitions; partition++) {
-        const stored = await listBreakers(redis, partition);
+      for (const tag of tags) {
+        const stored = await listBreakers(redis, tag);
         for (const clientId of known.keys())
-          if (partitionFor(clientId) === partition && !stored.has(clientId)) known.delete(clientId);
+          if (tagOf(clientId, tags) === tag && !stored.has(clientId)) known.delete(clientId);
         for (const [clientId, breaker] of stored) known.set(clientId, breaker);
       }
     },

@@ -55,10 +55,10 @@ function countStates(breakers: readonly Breaker[], now: number): Record<"open" |
  * alone.
  */
 export async function readBreakerState(
-  { redis, partitions }: { redis: RedisClient; partitions: number },
+  { redis, tags }: { redis: RedisClient; tags: readonly number[] },
   { clientId, origin }: Destination,
 ): Promise<BreakerState["state"]> {
-  const breaker = await readBreaker(redis, partitions, clientId).catch(() => undefined);
+  const breaker = await readBreaker(redis, tags, clientId).catch(() => undefined);
   return stateAt(breaker?.origin === origin ? breaker : undefined, Date.now()).state;
 }
 
@@ -76,10 +76,10 @@ export type Breakers = ReturnType<typeof createBreakers>;
 
 export function createBreakers(
   redis: RedisClient,
-  partitions: number,
+  tags: readonly number[],
   { log, now = Date.now }: BreakerOptions = {},
 ) {
-  const store = createBreakerStore(redis, partitions);
+  const store = createBreakerStore(redis, tags);
   const breakersByClient = new Map<string, Breaker>();
   /** Probes of this process by client, and when each expires without a result. */
   const probesUntil = new Map<string, number>();

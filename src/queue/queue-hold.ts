@@ -14,15 +14,12 @@ export interface QueueHold {
   isHeld(): boolean;
   /** Reads the hold from Postgres; true while the queue is held. */
   check(): Promise<boolean>;
-  /** Resolves when the queue is not held, or when the signal aborts. */
-  waitForRelease(signal: AbortSignal): Promise<void>;
 }
 
 const CHECK_INTERVAL_MS = 1 * SECOND;
 
 export function createQueueHold({ db, log }: { db: Queryable; log: Log }): QueueHold & Worker {
   let isHeld = false;
-  const waiters = new Set<() => void>();
 
   async function check(): Promise<boolean> {
     const { held, since } = await readQueueHold(db);
@@ -30,21 +27,8 @@ export function createQueueHold({ db, log }: { db: Queryable; log: Log }): Queue
     isHeld = held;
     if (held) log.warn("queue.held", { since });
     else log.info("queue.released");
-    if (!held) for (const wake of [...waiters]) wake();
     return held;
   }
-
-  const waitForRelease = (signal: AbortSignal): Promise<void> =>
-    new Promise((resolve) => {
-      if (!isHeld || signal.aborted) return resolve();
-      const end = () => {
-        waiters.delete(end);
-        signal.removeEventListener("abort", end);
-        resolve();
-      };
-      waiters.add(end);
-      signal.addEventListener("abort", end);
-    });
 
   const checkLoop = repeat({
     name: "hold_check",
@@ -52,5 +36,5 @@ export function createQueueHold({ db, log }: { db: Queryable; log: Log }): Queue
     work: async () => void (await check()),
     log,
   });
-  return { ...checkLoop, isHeld: () => isHeld, check, waitForRelease };
+  return { ...checkLoop, isHeld: () => isHeld, check };
 }

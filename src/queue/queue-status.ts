@@ -1,14 +1,14 @@
 import { DAY } from "../runtime/durations.ts";
 import type { Queryable } from "../store/database/database.ts";
 import { countFailedDeliveries, groupDeliveries } from "../store/events/queue-metrics.ts";
-import { countFailedMessages, groupSends } from "../store/messages/queue-metrics.ts";
+import { countFailedMessages, groupSends, type SendGroup } from "../store/messages/queue-metrics.ts";
 import { readQueueHold } from "../store/processes/queue-hold.ts";
 import { type Breaker, isOpen, listBreakers } from "./breaker-store.ts";
+import { listLimitedChannels } from "./rates.ts";
 import type { RedisClient } from "./redis.ts";
-import { createStreams, partitionOf } from "./streams.ts";
 import { type WaitingClient, waitingClientsOf } from "./waiting-clients.ts";
 import { type QueueGroups, type StreamScope, type WaitingWork, waitingWorkOf } from "./waiting-work.ts";
-import { countUnread, tagOf, wakeUpStream } from "./wake-ups.ts";
+import { countUnread, taggedKey, tagOf } from "./wake-ups.ts";
 
 /**
  * State of one stream. Values that only Redis has are null while it is unavailable; deliveries that wait for a circuit
@@ -35,17 +35,16 @@ export interface QueueStatus {
 export interface QueueParts {
   db: Queryable;
   redis: RedisClient;
-  partitions: number;
   tags: readonly number[];
 }
 
 export async function queueStatus(parts: QueueParts): Promise<QueueStatus> {
   const [{ held, since }, groups, breakers] = await Promise.all([
     readQueueHold(parts.db),
-    readGroups(parts.db),
+    readGroups(parts),
     readBreakers(parts).catch(() => null),
   ]);
-  const scopes = [...eventScopes(parts, breakers), ...sendScopes(parts)];
+  const scopes = scopesOf(parts, breakers);
   const data = await Promise.all(
     scopes.map(async (scope) => ({
       stream: scope.key,
@@ -58,9 +57,10 @@ export async function queueStatus(parts: QueueParts): Promise<QueueStatus> {
   return { held, held_since: since, data, clients: waitingClientsOf(groups, scopes) };
 }
 
-async function readGroups(db: Queryable): Promise<QueueGroups> {
+async function readGroups(parts: QueueParts): Promise<QueueGroups> {
+  const { db } = parts;
   const [sends, deliveries, failedMessages, failedDeliveries] = await Promise.all([
-    groupSends(db),
+    groupSends(db).then((groups) => withRateLimits(parts, groups)),
     groupDeliveries(db),
     countFailedMessages(db, 1 * DAY),
     countFailedDeliveries(db, 1 * DAY),
@@ -68,11 +68,21 @@ async function readGroups(db: Queryable): Promise<QueueGroups> {
   return { sends, deliveries, failedMessages, failedDeliveries };
 }
 
-/** By client. */
-async function readBreakers({ redis, partitions }: QueueParts): Promise<Map<string, Breaker>> {
-  const lists = await Promise.all(
-    Array.from({ length: partitions }, (_, partition) => listBreakers(redis, partition)),
+/** Sends that are due and whose channel uses its rate wait for it. Without Redis they count as due. */
+async function withRateLimits(parts: QueueParts, groups: readonly SendGroup[]): Promise<SendGroup[]> {
+  const due = groups.filter(({ situation }) => situation === "due");
+  const limited = await listLimitedChannels(
+    parts,
+    due.map(({ client_id, channel_id }) => ({ clientId: client_id, channelId: channel_id })),
+  ).catch(() => new Set<string>());
+  return groups.map((group) =>
+    group.situation === "due" && limited.has(group.channel_id) ? { ...group, situation: "rate" } : group,
   );
+}
+
+/** By client. */
+async function readBreakers({ redis, tags }: QueueParts): Promise<Map<string, Breaker>> {
+  const lists = await Promise.all(tags.map((tag) => listBreakers(redis, tag)));
   return new Map(lists.flatMap((list) => [...list]));
 }
 
@@ -83,29 +93,21 @@ interface StatusScope extends StreamScope {
   readDepth(): Promise<number | null>;
 }
 
-const eventScopes = ({ redis, tags }: QueueParts, breakers: Map<string, Breaker> | null): StatusScope[] =>
-  tags.flatMap((tag) => {
-    const isOwn = (clientId: string) => tagOf(clientId, tags) === tag;
-    const own = breakers && [...breakers].filter(([clientId]) => isOwn(clientId));
-    const scope = {
-      isOwn,
-      blockedClients: new Set(own?.map(([clientId]) => clientId)),
-      openBreakers: own?.filter(([, breaker]) => isOpen(breaker)).length ?? null,
-    };
-    return [
-      { ...scope, lane: "events", key: wakeUpStream(tag), readDepth: () => countUnread(redis, tag) },
-      { ...scope, lane: "bulk", key: `{${tag}}:bulk`, readDepth: async () => (breakers ? 0 : null) },
-    ] as const;
-  });
-
-function sendScopes({ redis, partitions }: QueueParts): StatusScope[] {
-  const streams = createStreams(redis, partitions);
-  return streams.all.map(({ key, partition }) => ({
-    lane: "outbound",
-    key,
-    isOwn: (clientId) => partitionOf(clientId, partitions) === partition,
-    blockedClients: new Set(),
-    openBreakers: 0,
-    readDepth: () => streams.depth(key),
-  }));
-}
+const scopesOf = ({ redis, tags }: QueueParts, breakers: Map<string, Breaker> | null): StatusScope[] =>
+  (["events", "bulk", "outbound"] as const).flatMap((lane) =>
+    tags.map((tag): StatusScope => {
+      const isOwn = (clientId: string) => tagOf(clientId, tags) === tag;
+      const own = breakers && [...breakers].filter(([clientId]) => isOwn(clientId));
+      const key = taggedKey(tag, lane);
+      const hasBreakers = lane !== "outbound";
+      return {
+        lane,
+        key,
+        isOwn,
+        blockedClients: new Set(hasBreakers ? own?.map(([clientId]) => clientId) : []),
+        openBreakers: hasBreakers ? (own?.filter(([, breaker]) => isOpen(breaker)).length ?? null) : 0,
+        // Replays need no wake-ups.
+        readDepth: async () => (lane === "bulk" ? (breakers ? 0 : null) : countUnread(redis, key)),
+      };
+    }),
+  );

@@ -20,7 +20,6 @@ export interface RedisStateWorker extends Worker {
 
 interface RedisStateParts {
   redis: RedisClient;
-  partitions: number;
   tags: readonly number[];
   log: Log;
   metrics: Pick<Metrics, "redisUp" | "redisWritable">;
@@ -43,7 +42,7 @@ export function createRedisState({
   log,
   metrics,
   intervalMs = PROBE_INTERVAL_MS,
-  ...streams
+  tags,
 }: RedisStateParts): RedisStateWorker {
   const closing = new AbortController();
   const { signal } = closing;
@@ -57,7 +56,7 @@ export function createRedisState({
   });
 
   async function probe(): Promise<void> {
-    const finding = await readRedisState(redis, { ...streams, timeoutMs: PROBE_TIMEOUT_MS });
+    const finding = await readRedisState(redis, { tags, timeoutMs: PROBE_TIMEOUT_MS });
     if (signal.aborted) return;
     lateAnswers = isLateAnswer(finding.error) ? lateAnswers + 1 : 0;
     if (lateAnswers === 0 || lateAnswers > MAX_LATE_ANSWERS) changeTo(finding);

@@ -2,8 +2,7 @@ import { withTimeout } from "../runtime/async/with-timeout.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { RedisState } from "../schema/readiness.ts";
 import type { RedisClient } from "./redis.ts";
-import { createStreams } from "./streams.ts";
-import { wakeUpStream } from "./wake-ups.ts";
+import { taggedKey } from "./wake-ups.ts";
 
 const PROBE_EXPIRY_MS = 10 * SECOND;
 
@@ -24,19 +23,17 @@ export const isLateAnswer = (error: unknown): boolean =>
   error instanceof LateAnswer || (error instanceof Error && error.message === COMMAND_TIMEOUT_MESSAGE);
 
 interface ProbeOptions {
-  partitions: number;
   tags: readonly number[];
   timeoutMs: number;
 }
 
 /**
- * Writes a short-lived key beside each stream, so that every cluster node with a stream is checked. Throws the refusal, or
+ * Writes a short-lived key of each tag, so that every cluster node with a stream is checked. Throws the refusal, or
  * another error when a node does not answer in time.
  */
 export async function probeRedisWrites(redis: RedisClient, options: ProbeOptions): Promise<void> {
-  const { partitions, tags, timeoutMs } = options;
-  const streams = [...createStreams(redis, partitions).all.map(({ key }) => key), ...tags.map(wakeUpStream)];
-  const writes = streams.map((key) => redis.set(`${key}:probe`, "", "PX", PROBE_EXPIRY_MS));
+  const { tags, timeoutMs } = options;
+  const writes = tags.map((tag) => redis.set(taggedKey(tag, "probe"), "", "PX", PROBE_EXPIRY_MS));
   const results = await withTimeout(timeoutMs, Promise.allSettled(writes), () => {
     throw new LateAnswer(`Redis did not answer within ${timeoutMs} ms`);
   });

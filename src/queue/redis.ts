@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type ChainableCommander, Cluster, type ClusterOptions, Redis } from "ioredis";
+import { Cluster, type ClusterOptions, Redis } from "ioredis";
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
@@ -18,15 +18,11 @@ const backOff = (maxDelayMs: number) => (attempt: number) => Math.min(200 * 2 **
 export const createProducerClient = (settings: Settings, commandTimeout = COMMAND_TIMEOUT_MS): RedisClient =>
   createClient(settings, { ...FAIL_FAST, commandTimeout });
 
-/** The client for blocking reads. It belongs to one reader, which sets the timeout of each read. */
-export const createReaderClient = (settings: Settings): RedisClient => createClient(settings, WAIT_FOR_REDIS);
-
 /** The client for wake-ups: a blocking read fails as soon as its connection closes, and its reader opens another one. */
 export const createWakeUpClient = (settings: Settings): RedisClient => createClient(settings, FAIL_ON_CLOSE);
 
 interface ConnectionOptions {
-  /** Null: a command waits until Redis is available. */
-  maxRetriesPerRequest: number | null;
+  maxRetriesPerRequest: number;
   commandTimeout?: number;
   connectTimeout: number;
   retryStrategy(attempt: number): number;
@@ -38,20 +34,13 @@ const FAIL_FAST: ConnectionOptions = {
   connectTimeout: 5 * SECOND,
   retryStrategy: backOff(5 * SECOND),
 };
-/** Reconnects quickly: no stream entry is processed until the readers are connected again. */
-const WAIT_FOR_REDIS: ConnectionOptions = {
-  maxRetriesPerRequest: null,
-  connectTimeout: 5 * SECOND,
-  retryStrategy: backOff(500),
-};
-
 const FAIL_ON_CLOSE: ConnectionOptions = { ...FAIL_FAST, maxRetriesPerRequest: 0 };
 
 const firstNode = ({ REDIS_URL }: Settings) => REDIS_URL.nodes[0] as string;
 
 /** The client connects at its first command or in `awaitConnection`: creating one opens no socket and no timer. */
 function createClient(settings: Settings, options: ConnectionOptions): RedisClient {
-  const connecting = { lazyConnect: true, enableOfflineQueue: options.maxRetriesPerRequest === null };
+  const connecting = { lazyConnect: true, enableOfflineQueue: false };
   const client = settings.REDIS_URL.cluster
     ? createCluster(settings, options, connecting)
     : new Redis(firstNode(settings), { ...tls(settings), ...options, ...connecting });
@@ -86,13 +75,4 @@ export async function awaitConnection(client: RedisClient, timeoutMs: number): P
   const opened = once(client, "ready").catch(() => {});
   if (client.status === "wait") client.connect().catch(() => {}); // the client emits the error and retries
   await withTimeout(timeoutMs, opened, () => {});
-}
-
-/** Returns the answers of all commands; throws the first error. */
-export async function execPipeline(pipeline: ChainableCommander): Promise<unknown[]> {
-  const answers = (await pipeline.exec()) ?? [];
-  return answers.map(([error, answer]) => {
-    if (error) throw error;
-    return answer;
-  });
 }

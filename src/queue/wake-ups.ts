@@ -5,12 +5,11 @@ import { SECOND } from "../runtime/durations.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import type { Database, Queryable } from "../store/database/database.ts";
 import { awaitConnection, type RedisClient } from "./redis.ts";
-import { CONSUMER, createGroup, GROUP, isMissingGroup } from "./streams.ts";
 
 /**
- * A wake-up tells one of the dispatchers that a client has events to deliver. It names no row and may be lost at any time:
- * the rows wait in Postgres, and the poll of each dispatcher finds them within a second. So the stream is trimmed, and its
- * entries are not acknowledged.
+ * A wake-up tells one of the dispatchers that a client has events to deliver, or a channel messages to send. It names no row
+ * and may be lost at any time: the rows wait in Postgres, and the poll of each dispatcher finds them within a second. So
+ * the streams are trimmed, and their entries are not acknowledged.
  */
 
 /** The slots of these tags lie in the middle of twelve equal ranges: 3, 4, 6 and 12 primaries get equal shares. */
@@ -23,46 +22,101 @@ export const tagsOf = ({ REDIS_URL }: Pick<Config, "REDIS_URL">): readonly numbe
 export const tagOf = (clientId: string, tags: readonly number[]): number =>
   tags[Number.parseInt(clientId.slice(-2), 16) % tags.length] as number;
 
-/** In braces: a cluster keeps all keys with the same tag on one node. */
-export const wakeUpStream = (tag: number): string => `{${tag}}:events`;
+/** A key in Redis. In braces: a cluster keeps all keys with the same tag on one node. */
+export const taggedKey = (tag: number, name: string): string => `{${tag}}:${name}`;
+
+/** The streams of wake-ups. */
+export type WakeUpLane = "events" | "outbound";
+
+/** All dispatchers share one group and one consumer: the rows record which worker claimed them. */
+const GROUP = "herald";
+const CONSUMER = "dispatcher";
+
+/** The group starts at the first entry, so that it reads entries added before it existed. */
+async function createGroup(redis: RedisClient, stream: string): Promise<void> {
+  await redis.xgroup("CREATE", stream, GROUP, "0", "MKSTREAM").catch((error: Error) => {
+    if (!error.message.startsWith("BUSYGROUP")) throw error;
+  });
+}
+
+/** True when the stream is new, or when Redis restarted without it. */
+const isMissingGroup = (error: unknown): boolean =>
+  error instanceof Error && /^(NOGROUP|UNBLOCKED)/.test(error.message);
 
 /** More than dispatchers read in a second; the poll finds what older entries named. */
 const MAX_ENTRIES = 10_000;
 
-/** Wakes a dispatcher for clients with new deliveries. */
-export interface EventNotifier {
+/** Wakes a dispatcher for new rows. */
+export interface Notifier<K> {
   /** Call it after the commit. It never fails and does not wait. */
-  notify(clientIds: Iterable<string>): void;
+  notify(keys: Iterable<K>): void;
 }
 
-/** Clients that are woken in the same turn of the event loop share a round trip, and each is named once. */
-export function createEventNotifier(redis: RedisClient, tags: readonly number[]): EventNotifier & Worker {
-  const waiting = new Set<string>();
+/** Wakes a dispatcher for clients with new deliveries. */
+export type EventNotifier = Notifier<string>;
+
+/** A channel with messages to send; those of a batch have a key of their own. */
+export interface OutboundKey {
+  clientId: string;
+  channelId: string;
+  batchId: string;
+}
+
+/** Wakes a dispatcher for channels with new messages. */
+export type MessageNotifier = Notifier<OutboundKey>;
+
+export const createEventNotifier = (redis: RedisClient, tags: readonly number[]) =>
+  createNotifier<string>(redis, tags, { lane: "events", fieldsOf: (clientId) => [clientId] });
+
+export const createMessageNotifier = (redis: RedisClient, tags: readonly number[]) =>
+  createNotifier<OutboundKey>(redis, tags, {
+    lane: "outbound",
+    fieldsOf: ({ clientId, channelId, batchId }) => [clientId, channelId, batchId],
+  });
+
+interface LaneParts<K> {
+  lane: WakeUpLane;
+  /** What an entry contains; the client's id comes first. */
+  fieldsOf(key: K): readonly [clientId: string, ...rest: string[]];
+}
+
+/** Names of the fields of an entry, in order. */
+const FIELD_NAMES = ["k", "c", "b"] as const;
+
+/** Keys that are woken in the same turn of the event loop share a round trip, and each is named once. */
+function createNotifier<K>(
+  redis: RedisClient,
+  tags: readonly number[],
+  { lane, fieldsOf }: LaneParts<K>,
+): Notifier<K> & Worker {
+  const waiting = new Map<string, K>();
   let sending: Promise<void> = Promise.resolve();
 
-  async function send(clientIds: readonly string[]): Promise<void> {
+  async function send(keys: readonly K[]): Promise<void> {
     // A pipeline per tag, because it must not span the nodes of a cluster.
     const pipelines = new Map<number, ChainableCommander>();
-    for (const id of clientIds) {
-      const tag = tagOf(id, tags);
+    for (const key of keys) {
+      const values = fieldsOf(key);
+      const tag = tagOf(values[0], tags);
       const pipeline = pipelines.get(tag) ?? redis.pipeline();
-      pipelines.set(tag, pipeline.xadd(wakeUpStream(tag), "MAXLEN", "~", MAX_ENTRIES, "*", "k", id));
+      const fields = values.flatMap((value, index) => [FIELD_NAMES[index] as string, value]);
+      pipelines.set(tag, pipeline.xadd(taggedKey(tag, lane), "MAXLEN", "~", MAX_ENTRIES, "*", ...fields));
     }
     await Promise.all([...pipelines.values()].map((pipeline) => pipeline.exec().catch(() => {})));
   }
 
   function flush(): void {
-    const clientIds = [...waiting];
+    const keys = [...waiting.values()];
     waiting.clear();
     // Without a result: each would keep the one before.
-    sending = Promise.all([sending, send(clientIds)]).then(() => {});
+    sending = Promise.all([sending, send(keys)]).then(() => {});
   }
 
   return {
-    name: "event-notifier",
-    notify(clientIds) {
+    name: `${lane}-notifier`,
+    notify(keys) {
       const isScheduled = waiting.size > 0;
-      for (const id of clientIds) waiting.add(id);
+      for (const key of keys) waiting.set(fieldsOf(key).join(" "), key);
       if (!isScheduled && waiting.size > 0) setImmediate(flush);
     },
     async close() {
@@ -99,21 +153,20 @@ const BLOCK_MS = 1 * SECOND;
 const SLACK_MS = 3 * SECOND;
 
 export interface WakeUpReader {
-  /** Returns the clients of up to `count` new entries; none when none come within a second. Throws while Redis is unavailable. */
-  read(count: number): Promise<string[]>;
+  /** Returns the values of up to `count` new entries; none when none come within a second. Throws while Redis is unavailable. */
+  read(count: number): Promise<string[][]>;
   close(): void;
 }
 
 /** Has a connection of its own, because a blocking read delays every command behind it. A failed read replaces it. */
-export function createWakeUpReader(tag: number, connect: () => RedisClient): WakeUpReader {
-  const stream = wakeUpStream(tag);
+export function createWakeUpReader(stream: string, connect: () => RedisClient): WakeUpReader {
   let client: RedisClient | undefined;
   const disconnect = () => {
     client?.disconnect();
     client = undefined;
   };
 
-  async function request(count: number): Promise<string[]> {
+  async function request(count: number): Promise<string[][]> {
     client ??= connect();
     await awaitConnection(client, SLACK_MS);
     const answer = await (client as Redis).xreadgroup(
@@ -121,10 +174,10 @@ export function createWakeUpReader(tag: number, connect: () => RedisClient): Wak
       ...(["STREAMS", stream, ">"] as const),
     );
     const [entries] = (answer ?? []) as [string, [string, string[] | null][]][];
-    return (entries?.[1] ?? []).flatMap(([, fields]) => fields?.[1] ?? []);
+    return (entries?.[1] ?? []).map(([, fields]) => (fields ?? []).filter((_, index) => index % 2 === 1));
   }
 
-  const requestOrCreateGroup = (count: number): Promise<string[]> =>
+  const requestOrCreateGroup = (count: number): Promise<string[][]> =>
     request(count).catch(async (error) => {
       if (!isMissingGroup(error) || !client) throw error;
       await createGroup(client, stream);
@@ -147,8 +200,7 @@ export function createWakeUpReader(tag: number, connect: () => RedisClient): Wak
 }
 
 /** Counts the entries that no dispatcher has read. */
-export async function countUnread(redis: RedisClient, tag: number): Promise<number> {
-  const stream = wakeUpStream(tag);
+export async function countUnread(redis: RedisClient, stream: string): Promise<number> {
   const groups = (await redis.xinfo("GROUPS", stream).catch((error: Error) => {
     if (error.message.includes("no such key")) return [];
     throw error;

@@ -20,13 +20,9 @@ export const WATCHDOG_INTERVAL_MS = 1 * SECOND;
  */
 export const WATCHDOG_LIMIT_MS = WORKER_DEAD_AFTER_MS;
 
-// Queue: the time from the claim of a row to its first request, and when Redis entries count as lost.
+// Queue: the time from the claim of a row to its first request.
 /** A row that was claimed longer ago is released instead of started: another dispatcher may have reclaimed it. */
 export const MAX_START_DELAY_MS = 5 * SECOND;
-/** A stream entry that was read this long ago and not removed belongs to a dead dispatcher. */
-export const RECLAIM_IDLE_MS = 20 * SECOND;
-/** A row that was added to a stream this long ago and not claimed is added again. */
-export const STRANDED_AFTER_MS = 20 * SECOND;
 
 // Calls.
 /** A delivery to a client's backend, from name resolution to the end of the response. */
@@ -60,12 +56,8 @@ export const SIGNUP_ANSWER_TTL_MS = 30 * MINUTE;
 // Messages.
 /** A message that could not be sent within this time fails. */
 export const SEND_TTL_MS = 1 * DAY;
-/** A dispatcher claims a send up to this long before it is due: its rate limiter slot may come slightly early. */
-export const SEND_CLAIM_AHEAD_MS = 1 * SECOND;
 /** A send with a longer retry delay no longer blocks later messages to the same person. */
 export const MAX_BLOCKING_RETRY_MS = 1 * MINUTE;
-/** How often a send is re-checked while its channel needs a new token; a reconnect makes it due immediately. */
-export const RECONNECT_CHECK_MS = 30 * MINUTE;
 /** Default of SEND_UNKNOWN_SECONDS: how long a send with unknown outcome waits for a status webhook before it fails. */
 export const UNKNOWN_SEND_TIMEOUT_MS = 10 * MINUTE;
 

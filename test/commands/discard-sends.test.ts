@@ -38,7 +38,7 @@ t.test("herald queue discard-sends", async (t) => {
     await insertSend(context, client, { id, channel_id, ...columns });
     return id;
   };
-  const claimed = { state: "in_hand", worker_id: "wrk_1", lease: randomUUID() };
+  const claimed = { state: "claimed", worker_id: "wrk_1", lease: randomUUID() };
   const discard = ["queue", "discard-sends", "--client", tenant.id, "--before", BEFORE, "--json"];
 
   t.test("asks for the client's name", async (t) => {

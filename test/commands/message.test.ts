@@ -5,6 +5,7 @@ import { startApi } from "../fixtures/http/api.ts";
 import { makeSender, textMessage, updateRow } from "../fixtures/messages/messages.ts";
 import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
+import { connectRedis } from "../fixtures/servers/redis.ts";
 import { makeChannel } from "../fixtures/tenants/channels.ts";
 
 const AT = "2026-11-01T09:30:01.000Z";
@@ -63,7 +64,6 @@ t.test("herald message show", async (t) => {
     const later = new Date(Date.now() + 3_600_000);
     const situations = [
       ["due", { state: "waiting", next_attempt_at: new Date(0) }],
-      ["rate", { state: "waiting", next_attempt_at: later }],
       ["retry", { state: "waiting", next_attempt_at: later, attempts: 1 }],
       ["order", { state: "behind" }],
       [null, { state: "unknown" }],
@@ -76,11 +76,16 @@ t.test("herald message show", async (t) => {
       await updateRow(api, "sends", { id: waiting, ...columns });
       t.equal(await readWaiting(), reason);
     }
-    await updateRow(api, "sends", { id: waiting, state: "waiting" });
+    await updateRow(api, "sends", { id: waiting, state: "waiting", next_attempt_at: new Date(0) });
+    const redis = await connectRedis(t, api.config.REDIS_URL.nodes[0]);
+    await redis.set(`{18}:rate:${channel}`, "1", "PX", 60_000);
+    t.equal(await readWaiting(), "rate", "while the channel uses its rate");
+    const { json: limited } = await herald("queue status --json");
+    t.match(limited.clients, [{ client_id: sender.tenant.id, stream: "{18}:outbound", reason: "rate" }]);
     await updateRow(api, "channels", { id: channel, status: "needs_reauth" });
     t.match((await herald(["message", "show", waiting])).out, /\nwaits_for +reconnect\n\nat /);
     const { json: queue } = await herald("queue status --json");
-    t.match(queue.clients, [{ client_id: sender.tenant.id, stream: "{outbound:0}", reason: "reconnect" }]);
+    t.match(queue.clients, [{ client_id: sender.tenant.id, stream: "{18}:outbound", reason: "reconnect" }]);
   });
 
   t.test("fails for an unknown id and refuses an incomplete one or none", async (t) => {

@@ -44,7 +44,7 @@ t.test("herald queue status", async (t) => {
       data: [
         { stream: "{18}:events", ...NONE },
         { stream: "{18}:bulk", ...NONE },
-        { stream: "{outbound:0}", ...NONE },
+        { stream: "{18}:outbound", ...NONE },
       ],
       clients: [],
     });
@@ -65,7 +65,7 @@ t.test("herald queue status", async (t) => {
     const notifier = createEventNotifier(redis, [18]);
     notifier.notify([tenant.id]);
     await notifier.close?.();
-    const breakers = createBreakers(redis, 1);
+    const breakers = createBreakers(redis, [18]);
     const destination = { clientId: tenant.id, origin: "https://backend.example" };
     // Five failures open the breaker, and five failed probes keep it open for minutes.
     for (let call = 0; call < 10; call++)
@@ -75,7 +75,7 @@ t.test("herald queue status", async (t) => {
       until: Date.now() - 1,
       failedProbes: 0,
     });
-    await redis.hset("{events:0}:breakers", "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21", halfOpen);
+    await redis.hset("{18}:breakers", "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21", halfOpen);
 
     const { code, json, err } = await herald("queue status --json");
     t.equal(code, 0);

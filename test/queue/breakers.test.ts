@@ -12,10 +12,10 @@ const FAILED_CALL = { isFailure: true, isProbe: false };
 const newDestination = (): Destination => ({ clientId: randomUUID(), origin: "https://a.example" });
 
 /** The breakers of two dispatchers with one Redis and one clock, which the test sets. */
-async function twoBreakers(t: Test, partitions = 1, url?: string) {
+async function twoBreakers(t: Test, tags: readonly number[] = [18], url?: string) {
   const clock = { now: Date.now() };
   const redis = await connectRedis(t, url);
-  const [one, other] = [1, 2].map(() => createBreakers(redis, partitions, { now: () => clock.now }));
+  const [one, other] = [1, 2].map(() => createBreakers(redis, tags, { now: () => clock.now }));
   return { clock, redis, one: one as Breakers, other: other as Breakers };
 }
 
@@ -45,7 +45,7 @@ t.test("a breaker opens for 5 s after five failures in a row, in all dispatchers
 
 t.test("the log names the client and origin of each breaker that opens or closes", async (t) => {
   const { log, lines } = captureLog();
-  const breakers = createBreakers(await connectRedis(t), 1, { log });
+  const breakers = createBreakers(await connectRedis(t), [18], { log });
   const { clientId: client, origin } = newDestination();
   await failTimes(breakers, { clientId: client, origin }, 5);
   await breakers.recordResult({ clientId: client, origin }, { isFailure: true, isProbe: true });
@@ -61,7 +61,7 @@ t.test("the log shows since when a breaker is open, unless an earlier version st
   const { log, lines } = captureLog();
   const clock = { now: Date.now() };
   const redis = await connectRedis(t);
-  const [one, other] = [1, 2].map(() => createBreakers(redis, 1, { log, now: () => clock.now }));
+  const [one, other] = [1, 2].map(() => createBreakers(redis, [18], { log, now: () => clock.now }));
   const failing = newDestination();
   const since = new Date(clock.now).toISOString();
   await failTimes(one as Breakers, failing, 5);
@@ -70,7 +70,7 @@ t.test("the log shows since when a breaker is open, unless an earlier version st
   await other?.recordResult(failing, { isFailure: true, isProbe: true });
   const { clientId, origin } = newDestination();
   const stored = JSON.stringify({ origin, until: clock.now, failedProbes: 3 });
-  await redis.hset("{events:0}:breakers", clientId, stored);
+  await redis.hset("{18}:breakers", clientId, stored);
   await other?.refresh();
   await other?.recordResult({ clientId, origin }, { isFailure: true, isProbe: true });
   t.match(lines, [{ since }, { since, failed_probes: 1 }, { client: clientId, failed_probes: 4 }]);
@@ -108,7 +108,7 @@ t.test(
       );
       await one.refresh();
       t.equal(one.stateOf(failing).state, "open");
-      await redis.del(`{events:0}:probe:${failing.clientId}`); // it expires by the clock of Redis
+      await redis.del(`{18}:probe:${failing.clientId}`); // it expires by the clock of Redis
     }
   },
 );
@@ -153,7 +153,7 @@ t.test(
 
 t.test("the breaker of a replaced backend is closed without Redis too", async (t) => {
   const context = await openQueueContext(t);
-  const breakers = createBreakers(openProducer(t), 1);
+  const breakers = createBreakers(openProducer(t), [18]);
   await failTimes(breakers, { clientId: context.clientId, origin: "https://former.example" }, 5);
   t.same(breakers.sleepingClients(), [context.clientId]);
   await t.rejects(refreshBreakers({ db: context.db, breakers }), "the breakers of others could not be read");
@@ -208,7 +208,7 @@ t.test("a breaker that Redis loses counts as closed", async (t) => {
 
 t.test("each dispatcher keeps its own breakers without Redis", async (t) => {
   const clock = { now: Date.now() };
-  const alone = createBreakers(openProducer(t), 1, { now: () => clock.now });
+  const alone = createBreakers(openProducer(t), [18], { now: () => clock.now });
   const failing = newDestination();
   await failTimes(alone, failing, 5);
   t.equal(alone.stateOf(failing).state, "open");
@@ -228,7 +228,7 @@ t.test("each dispatcher keeps its own breakers without Redis", async (t) => {
 });
 
 t.test("breakers work in a Redis Cluster", async (t) => {
-  const { clock, one, other } = await twoBreakers(t, 8, await startRedisCluster(t));
+  const { clock, one, other } = await twoBreakers(t, [18, 32, 50], await startRedisCluster(t));
   const destinations = Array.from({ length: 12 }, newDestination);
   for (const failing of destinations) await failTimes(one, failing, 5);
   await other.refresh();

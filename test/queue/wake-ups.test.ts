@@ -6,9 +6,9 @@ import {
   createEventNotifier,
   createWakeUpReader,
   notifyAfterCommit,
+  taggedKey,
   tagOf,
   tagsOf,
-  wakeUpStream,
 } from "../../src/queue/wake-ups.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { openQueueContext, type QueueContext } from "../fixtures/events/queue-rows.ts";
@@ -39,7 +39,7 @@ for (const [kind, start, tagCount] of [
     t.equal(tags.length, tagCount);
     const notifier = createEventNotifier(redis, tags);
     const reader = (tag: number) => {
-      const created = createWakeUpReader(tag, createWakeUpClientFactory(url));
+      const created = createWakeUpReader(taggedKey(tag, "events"), createWakeUpClientFactory(url));
       t.teardown(() => created.close());
       return created;
     };
@@ -50,13 +50,17 @@ for (const [kind, start, tagCount] of [
       await notifier.close?.();
       for (const tag of tags) {
         const own = clients.filter((id) => tagOf(id, tags) === tag);
-        t.equal(await redis.xlen(wakeUpStream(tag)), own.length);
+        t.equal(await redis.xlen(taggedKey(tag, "events")), own.length);
         if (own.length === 0) continue;
         const reading = reader(tag);
         await reading.read(10); // creates the group
-        t.same(await reading.read(10), own);
-        t.equal(await countUnread(redis, tag), 0);
-        t.match(await redis.xpending(wakeUpStream(tag), "herald"), [0], "nothing has to be acknowledged");
+        t.same((await reading.read(10)).flat(), own);
+        t.equal(await countUnread(redis, taggedKey(tag, "events")), 0);
+        t.match(
+          await redis.xpending(taggedKey(tag, "events"), "herald"),
+          [0],
+          "nothing has to be acknowledged",
+        );
       }
     });
 
@@ -65,13 +69,13 @@ for (const [kind, start, tagCount] of [
       const tag = tagOf(clientId, tags);
       const reading = reader(tag);
       await reading.read(1);
-      await redis.del(wakeUpStream(tag));
+      await redis.del(taggedKey(tag, "events"));
       notifier.notify([clientId]);
       await notifier.close?.();
-      t.equal(await countUnread(redis, tag), 1, "without a group");
+      t.equal(await countUnread(redis, taggedKey(tag, "events")), 1, "without a group");
       await reading.read(1);
-      t.equal(await countUnread(redis, tag), 1);
-      t.same(await reading.read(1), [clientId]);
+      t.equal(await countUnread(redis, taggedKey(tag, "events")), 1);
+      t.same(await reading.read(1), [[clientId]]);
     });
   });
 
@@ -117,12 +121,12 @@ t.test("the stream is trimmed, and its unread entries are counted", async (t) =>
   await notifier.close?.();
   const length = await redis.xlen(STREAM);
   t.ok(length < 12_000);
-  t.equal(await countUnread(redis, 18), length);
+  t.equal(await countUnread(redis, STREAM), length);
 });
 
 t.test("a read fails when its connection is closed, before its time is over", async (t) => {
   const proxy = await startTcpProxy(t, await allocateRedisDatabase());
-  const reader = createWakeUpReader(18, createWakeUpClientFactory(proxy.url));
+  const reader = createWakeUpReader(STREAM, createWakeUpClientFactory(proxy.url));
   t.teardown(() => reader.close());
   t.same(await reader.read(1), [], "creates the group");
   const reading = reader.read(1);

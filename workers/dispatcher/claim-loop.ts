@@ -4,15 +4,17 @@ import { pause } from "../../src/runtime/async/pause.ts";
 import { retryUntil } from "../../src/runtime/async/retry-until.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/logging/log.ts";
+import type { LogEvent } from "../../src/runtime/logging/log-events.ts";
 import { createOutageLogger } from "../../src/runtime/logging/outage-logger.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 
 /**
  * The loop of a dispatcher (`run`): it waits for a reason to claim (a wake-up, the poll, a free slot, the end of a sleep),
- * decides which keys may start, claims their rows in one statement, and starts them. A key is what must not delay others.
+ * decides which keys may start, claims their rows in one statement, and starts them. A key is what must not delay others:
+ * the deliveries of a client, or the sends of a channel.
  * unknown: nothing says that the key has rows that are due. A wake-up or the poll makes it known.
  * known: it may have such rows. A claim that returns fewer than it asked for makes it unknown, unless it was woken meanwhile.
- * asleep: it is known and may not start for some time, such as while its circuit breaker is open. Its rows are not touched.
+ * asleep: it is known and may not start for some time, such as while its circuit breaker is open or its rate is used up. Its rows are not touched.
  */
 
 /** Slots that become free within this time share a claim. */
@@ -29,7 +31,7 @@ const POLL_PAUSE_FACTOR = 20;
 const MAX_POLL_PAUSE_MS = 5 * SECOND;
 /** How often the loop looks whether a poll is due: the interval may become shorter while it waits. */
 const POLL_CHECK_MS = 50;
-export const MAX_KNOWN_KEYS = 1_000;
+const MAX_KNOWN_KEYS = 1_000;
 const MAX_REMEMBERED_KEYS = 10_000;
 /** A row may be committed this much later than it was due. The poll finds those that are committed even later. */
 const LATE_COMMIT_MS = 5 * SECOND;
@@ -57,7 +59,8 @@ export type Finder = "wake_up" | "poll";
 export interface ClaimQueue<K, R> {
   idOf(key: K): string;
   keyOf(row: R): K;
-  dueAtOf(row: R): Date;
+  /** Undefined for a row that was not claimed in the order of these times: it says nothing about the rows before it. */
+  dueAtOf(row: R): Date | undefined;
   /** Slots of this process that a claim may use. */
   freeSlots(): number;
   /** Takes up to `count` slots for the key; returns how many it got. */
@@ -67,6 +70,10 @@ export interface ClaimQueue<K, R> {
   sleepOf(key: K): number;
   /** Returns up to `limit` keys with rows that are due, and since when, in the order of keys after the given one. */
   poll(last: K | undefined, limit: number): Promise<{ key: K; after: Date }[]>;
+  /** Resolves when further rows may be claimed, such as when few outcomes are unwritten. */
+  waitUntilReady?(): Promise<void>;
+  /** Returns how many rows of each request may start now, when a rate limits them. The others of its slots are released. */
+  admit?(requests: readonly KeyRequest<K>[]): Promise<number[]>;
   claim(requests: readonly KeyRequest<K>[], lease: string): Promise<R[]>;
   /** Makes the rows of a claim wait again, because its answer was lost. */
   releaseClaim(lease: string): Promise<void>;
@@ -82,7 +89,11 @@ interface ClaimLoopParts<K, R> {
   hasWakeUps(): boolean;
   onClaimed(finder: Finder, rows: number): void;
   log: Log;
+  logEvents: { unavailable: LogEvent; recovered: LogEvent };
 }
+
+/** A request of a known key, and the key's version when it was chosen. */
+type ChosenKey<K> = KeyRequest<K> & { entry: KnownKey<K>; version: number };
 
 interface KnownKey<K> {
   key: K;
@@ -90,6 +101,8 @@ interface KnownKey<K> {
   finder: Finder;
   /** When a claim last asked for rows of the key. */
   servedAt: number;
+  /** Since when rows are due that were found after the last claim was chosen: the next one begins there. */
+  foundAfter: Date | null;
   /** Increases with each wake-up. */
   version: number;
 }
@@ -101,10 +114,7 @@ export function createClaimLoop<K, R>(parts: ClaimLoopParts<K, R>) {
   const lastDue = new LRUCache<string, Date>({ max: MAX_REMEMBERED_KEYS });
   const stopping = new AbortController();
   const { signal } = stopping;
-  const outageLogger = createOutageLogger(log, {
-    unavailable: "delivery_claims.failed",
-    recovered: "delivery_claims.recovered",
-  });
+  const outageLogger = createOutageLogger(log, parts.logEvents);
   const reason = createFlag();
   const freedSlots = createFlag();
   let running: Promise<unknown> = Promise.resolve();
@@ -116,6 +126,7 @@ export function createClaimLoop<K, R>(parts: ClaimLoopParts<K, R>) {
   async function run(): Promise<void> {
     while (!signal.aborted) {
       await reason.wait();
+      await queue.waitUntilReady?.();
       const requests = !signal.aborted && mayClaim() ? chooseKeys() : [];
       if (requests.length > 0) await claimAndStart(requests);
     }
@@ -127,15 +138,18 @@ export function createClaimLoop<K, R>(parts: ClaimLoopParts<K, R>) {
       const entry = known.get(id);
       if (entry) {
         entry.version += 1;
-        if (after && (!entry.after || after < entry.after)) entry.after = after;
+        entry.foundAfter = earlierOf(entry.foundAfter, after);
       } else if (known.size < MAX_KNOWN_KEYS)
-        known.set(id, { key, finder, after: after ?? lastDue.get(id) ?? null, servedAt: 0, version: 0 });
+        known.set(id, {
+          ...{ key, finder, servedAt: 0, version: 0, foundAfter: null },
+          after: after ?? lastDue.get(id) ?? null,
+        });
     }
     if (found.length > 0) reason.set();
   }
 
   /** Divides the free slots among the known keys that are not asleep; those that were served longest ago choose first. */
-  function chooseKeys(): (KeyRequest<K> & { entry: KnownKey<K>; version: number })[] {
+  function chooseKeys(): ChosenKey<K>[] {
     const awake = listAwake().sort((one, other) => one.servedAt - other.servedAt);
     const counts = new Map<KnownKey<K>, number>();
     for (let isProgress = true; isProgress; ) {
@@ -151,6 +165,8 @@ export function createClaimLoop<K, R>(parts: ClaimLoopParts<K, R>) {
     if (queue.freeSlots() === 0) fullAt = performance.now();
     return [...counts].map(([entry, max]) => {
       entry.servedAt = performance.now();
+      entry.after = earlierOf(entry.after, entry.foundAfter);
+      entry.foundAfter = null;
       return { key: entry.key, max, after: entry.after, entry, version: entry.version };
     });
   }
@@ -171,27 +187,44 @@ export function createClaimLoop<K, R>(parts: ClaimLoopParts<K, R>) {
     return awake;
   }
 
-  async function claimAndStart(requests: ReturnType<typeof chooseKeys>): Promise<void> {
-    const claim = { lease: randomUUID(), claimedAt: performance.now() };
+  async function claimAndStart(chosen: readonly ChosenKey<K>[]): Promise<void> {
+    reserved = chosen.reduce((sum, { max }) => sum + max, 0);
+    const requests = queue.admit ? await admit(chosen, queue.admit) : chosen;
     reserved = requests.reduce((sum, { max }) => sum + max, 0);
-    const rows = await claimRows(requests, claim.lease);
+    const claim = { lease: randomUUID(), claimedAt: performance.now() };
+    const rows = requests.length > 0 ? await claimRows(requests, claim.lease) : [];
     reserved = 0;
     const rowsByKey = groupByKey(rows);
     const isFull = known.size >= MAX_KNOWN_KEYS;
-    for (const { key, max, after, entry, version } of requests) {
+    for (const { key, max, entry, version } of requests) {
       const id = queue.idOf(key);
       const ofKey = rowsByKey.get(id) ?? [];
       if (ofKey.length < max) queue.release(key, max - ofKey.length);
       // A key that was served gives its place to others, if there are too many; the poll finds it again.
       if (isFull || (ofKey.length < max && entry.version === version)) known.delete(id);
       if (ofKey.length === 0) continue;
-      const next = new Date(Math.max(...ofKey.map((row) => queue.dueAtOf(row).getTime())) - LATE_COMMIT_MS);
-      if (entry.after === after) entry.after = next; // else the poll has found an older row meanwhile
-      lastDue.set(id, next);
       parts.onClaimed(entry.finder, ofKey.length);
+      const dueTimes = ofKey.flatMap((row) => queue.dueAtOf(row)?.getTime() ?? []);
+      if (dueTimes.length === 0) continue;
+      const next = new Date(Math.max(...dueTimes) - LATE_COMMIT_MS);
+      entry.after = next;
+      lastDue.set(id, next);
     }
     if (rows.length > 0) queue.start(rows, claim);
     if (known.size > 0 && queue.freeSlots() > 0) reason.set();
+  }
+
+  /** A key that is not admitted stays known: it sleeps until it may start. */
+  async function admit(
+    chosen: readonly ChosenKey<K>[],
+    ask: NonNullable<ClaimQueue<K, R>["admit"]>,
+  ): Promise<ChosenKey<K>[]> {
+    const counts = await ask(chosen);
+    return chosen.flatMap((request, index) => {
+      const max = counts[index] ?? 0;
+      if (max < request.max) queue.release(request.key, request.max - max);
+      return max > 0 ? [{ ...request, max }] : [];
+    });
   }
 
   function groupByKey(rows: readonly R[]): Map<string, R[]> {
@@ -278,6 +311,8 @@ export function createClaimLoop<K, R>(parts: ClaimLoopParts<K, R>) {
         keys.map((key) => ({ key, after: null })),
         "wake_up",
       ),
+    /** The keys have rows that were due before this time, such as sends that waited behind another one. */
+    wakeSince: (found: readonly { key: K; after: Date }[]): void => learn(found, "wake_up"),
     /** Called when a slot was released. */
     onSlotFree(): void {
       freedSlots.set();
@@ -293,6 +328,9 @@ export function createClaimLoop<K, R>(parts: ClaimLoopParts<K, R>) {
     },
   };
 }
+
+const earlierOf = (one: Date | null, other: Date | null): Date | null =>
+  one && other ? (one < other ? one : other) : (one ?? other);
 
 /** `set` ends all waits, or the next one when there is none. */
 function createFlag() {

@@ -1,9 +1,7 @@
-import { pause } from "../../src/runtime/async/pause.ts";
-
 /**
  * Divides this process's slots among keys (clients or channels), so that a slow destination does not take them from others.
- * A slot is free or in use. `acquire` takes one within the caps of the lane and the key; `release` frees it and wakes the
- * callers of `waitForFreeSlots`. A key's cap shrinks while few slots are free or the key is unhealthy; a half-open key
+ * A slot is free or in use. `acquire` takes one within the caps of the lane and the key; `release` frees it.
+ * A key's cap shrinks while few slots are free or the key is unhealthy; a half-open key
  * has one slot.
  */
 
@@ -36,8 +34,6 @@ const KEY_SHARE_TIERS = [
   { free: 0, share: 0.01 },
 ] as const;
 const UNHEALTHY_SHARE = 0.1;
-/** Calls that end within this time free their slots together, so that one statement claims the next deliveries. */
-const GATHER_MS = 3;
 
 interface SlotCounts<L extends string> {
   total: number;
@@ -59,7 +55,6 @@ export function createConcurrencyLimiter<L extends string>({
   const none = noSlots();
   const inUse = noSlots();
   const slotsByKey = new Map<string, SlotCounts<L>>();
-  let waiters: (() => void)[] = [];
   const slotShare = (share: number) => Math.max(1, Math.floor(slots * share));
   const slotsOf = (key: string) => slotsByKey.get(key) ?? none;
   const free = () => slots - inUse.total;
@@ -98,17 +93,7 @@ export function createConcurrencyLimiter<L extends string>({
   };
 
   return {
-    freeSlotsIn,
-    freeSlotsFor,
     used: () => slots - free(),
-    /** Waits until the lane has a free slot; returns how many it has. */
-    async waitForFreeSlots(lane: L): Promise<number> {
-      while (freeSlotsIn(lane) === 0) {
-        await new Promise<void>((resolve) => waiters.push(resolve));
-        await pause(GATHER_MS);
-      }
-      return freeSlotsIn(lane);
-    },
     /** Free slots of all lanes. */
     freeSlots: free,
     /** Takes one slot; false when the lane or the key has reached its cap. */
@@ -125,9 +110,6 @@ export function createConcurrencyLimiter<L extends string>({
     },
     release(lane: L, key: string): void {
       change(lane, key, -1);
-      const woken = waiters;
-      waiters = [];
-      for (const wake of woken) wake();
     },
   };
 }

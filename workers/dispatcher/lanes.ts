@@ -13,5 +13,6 @@ export const DELIVERY_LANES: Readonly<Record<EventLane, LaneLimits>> = {
   bulk: { share: 0.1, sharePerKey: 0.05, countsOtherLanes: true },
 };
 
-export const SEND_LANES = { outbound: UNRESTRICTED } as const satisfies Record<string, LaneLimits>;
-export type SendLane = keyof typeof SEND_LANES;
+export const SEND_LANE = "outbound";
+export type SendLane = typeof SEND_LANE;
+export const SEND_LANES: Readonly<Record<SendLane, LaneLimits>> = { [SEND_LANE]: UNRESTRICTED };

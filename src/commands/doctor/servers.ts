@@ -1,6 +1,5 @@
 import { awaitConnection, createProducerClient } from "../../queue/redis.ts";
 import { isWriteRefusal, probeRedisWrites } from "../../queue/redis-writes.ts";
-import { partitionsOf } from "../../queue/streams.ts";
 import { tagsOf } from "../../queue/wake-ups.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
@@ -125,11 +124,7 @@ export async function examineRedis(settings: RedisSettings): Promise<Finding> {
   });
   try {
     await awaitConnection(redis, PING_TIMEOUT_MS);
-    await probeRedisWrites(redis, {
-      partitions: partitionsOf(settings),
-      tags: tagsOf(settings),
-      timeoutMs: PING_TIMEOUT_MS,
-    });
+    await probeRedisWrites(redis, { tags: tagsOf(settings), timeoutMs: PING_TIMEOUT_MS });
     return ok("redis", `${hostOf(first)} answers and accepts writes`);
   } catch (error) {
     if (isWriteRefusal(error))

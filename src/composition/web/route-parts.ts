@@ -2,7 +2,6 @@ import type { DependencyContainer } from "tsyringe";
 import { createPlatformLookup } from "../../domain/channels/channel-platforms.ts";
 import { createWebhookIntake } from "../../domain/inbound/webhook-intake.ts";
 import { createMessageIntake } from "../../domain/messages/accept-message.ts";
-import { tagsOf } from "../../queue/wake-ups.ts";
 import { WEBHOOK_KEY } from "../../runtime/async/large-bodies.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { sharedMetrics } from "../../runtime/forks.ts";
@@ -25,7 +24,6 @@ import {
   MESSAGE_NOTIFIER,
   METRICS,
   MIGRATION_CHECK,
-  PARTITIONS,
   PASSWORDS,
   PLATFORMS,
   REDIS,
@@ -33,6 +31,7 @@ import {
   resolve,
   SECRET_BOX,
   SIGN_IN_LIMITER,
+  TAGS,
   USER_TOKENS,
 } from "../tokens.ts";
 import { productDocument } from "./product-document.ts";
@@ -47,8 +46,7 @@ export function routeParts(c: DependencyContainer) {
     probe: resolve(c, DATABASE_PROBE),
     metrics,
     redis: resolve(c, REDIS),
-    partitions: resolve(c, PARTITIONS),
-    tags: tagsOf(resolve(c, CONFIG)),
+    tags: resolve(c, TAGS),
     migrations: resolve(c, MIGRATION_CHECK),
     log: resolve(c, LOG),
     platforms: resolve(c, PLATFORMS),

@@ -20,7 +20,6 @@ import { ANONYMOUS_KEY, MIN_SHARED_POOL, sharePerKeyOf } from "../../store/datab
 import { createMigrationCheck } from "../../store/database/migration-check.ts";
 import { eventPosterConnections, registerEventPoster } from "../event-poster.ts";
 import { platformConnections, registerPlatforms } from "../platforms.ts";
-import { registerQueueNotifiers } from "../queue-notifiers.ts";
 import { createLoggedDatabase, sharedWorkers } from "../shared.ts";
 import {
   BODY_MEMORY,
@@ -59,7 +58,6 @@ const PROBE_STATEMENT_TIMEOUT_MS = 2 * SECOND;
 export function registerWeb(container: DependencyContainer): void {
   registerEventPoster(container);
   registerPlatforms(container);
-  registerQueueNotifiers(container);
   provide(container, DATABASE, (c) =>
     createLoggedDatabase(resolve(c, CONFIG), resolve(c, LOG), {
       statementTimeoutMs: REQUEST_DATABASE_TIMEOUT_MS,

@@ -16,7 +16,6 @@ import {
   reserveAsset,
 } from "../../store/channels/channels.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
-import { resumeSends } from "../../store/messages/send-order.ts";
 import { type AuditActor, recordAudit, recordAuditOfClients } from "../../store/tenants/audit-log.ts";
 import { recordEvents } from "../events/record-events.ts";
 import { SERVICE, serviceActor } from "../tenants/service-actor.ts";
@@ -98,7 +97,6 @@ export async function connectInTransaction(
     ? await reconnectChannel(tx, clientId, content)
     : await insertChannel(tx, clientId, { ...NO_IDS, ...input.asset, ...content });
   if (!row) return { outcome: "taken" };
-  if (existing) await resumeSends(tx, clientId, id);
   const details = { platform: asset.platform, asset_id: asset.assetId };
   await recordAudit(tx, actor, { action: "channel.connected", target: id, details });
   return { outcome: "connected", row };
@@ -157,7 +155,6 @@ async function disconnect(
 ): Promise<void> {
   const row = await markDisconnected(tx, actor.clientId, id);
   if (!row) return;
-  await resumeSends(tx, actor.clientId, id);
   await recordEvents(tx, [channelDisconnected(row, reason)]);
   await auditDisconnect(tx, actor, { ...row, reason });
 }
@@ -173,7 +170,6 @@ export async function disconnectByPlatform(
 ): Promise<boolean> {
   const disconnected = await disconnectChannelsOfWaba(tx, clientId, removal);
   for (const row of disconnected) {
-    await resumeSends(tx, clientId, row.id);
     await auditDisconnect(tx, serviceActor(clientId), { ...row, reason: "platform" });
   }
   return disconnected.length > 0;

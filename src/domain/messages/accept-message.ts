@@ -1,4 +1,4 @@
-import type { QueueNotifier } from "../../queue/queue-notifier.ts";
+import type { MessageNotifier, OutboundKey } from "../../queue/wake-ups.ts";
 import { type Batcher, createBatcher } from "../../runtime/async/batcher.ts";
 import { withTimeout } from "../../runtime/async/with-timeout.ts";
 import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
@@ -10,7 +10,6 @@ import {
   type MessageRejection,
   type NewMessage,
 } from "../../store/messages/accept-messages.ts";
-import type { SendRef } from "../../store/messages/claim-sends.ts";
 import type { IdempotencyKeyRow } from "../../store/tenants/idempotency-keys.ts";
 
 /** Outcome of accepting a message. */
@@ -45,7 +44,7 @@ const MAX_ATTEMPTS = 3;
 
 interface IntakeParts {
   db: Database;
-  notifier: QueueNotifier<SendRef>;
+  notifier: MessageNotifier;
   /** Milliseconds that a message waits for the database. */
   timeoutMs?: number;
 }
@@ -91,9 +90,8 @@ async function acceptWithRetries(
 }
 
 async function acceptBatch({ db, notifier }: IntakeParts, messages: readonly NewMessage[]) {
-  const epoch = notifier.epoch();
-  const accepted = await acceptMessages(db, messages, epoch);
-  if (epoch !== null) notifier.notify(refsOf(messages, accepted));
+  const accepted = await acceptMessages(db, messages);
+  notifier.notify(keysOf(messages, accepted));
   const refused = messages.filter(({ id }) => !accepted.has(id));
   const outcomes = refused.length > 0 ? explainRefused(db, refused) : undefined;
   return ({ id }: NewMessage): AcceptOutcome | Promise<AcceptOutcome | undefined> | undefined =>
@@ -111,10 +109,11 @@ async function explainRefused(
   return new Map(refused.map(({ id }) => [id, toAcceptOutcome(rejections.get(id))]));
 }
 
-const refsOf = (messages: readonly NewMessage[], accepted: ReadonlyMap<string, boolean>) =>
+/** The keys of the messages that are due. */
+const keysOf = (messages: readonly NewMessage[], accepted: ReadonlyMap<string, boolean>): OutboundKey[] =>
   messages
     .filter(({ id }) => accepted.get(id))
-    .map(({ client_id, id, channel_id }): SendRef => ({ clientId: client_id, id, channelId: channel_id }));
+    .map(({ client_id, channel_id }) => ({ clientId: client_id, channelId: channel_id, batchId: "" }));
 
 /** Undefined when nothing rejects the message any more, so it can be tried again. */
 function toAcceptOutcome(rejection: MessageRejection | undefined): AcceptOutcome | undefined {

@@ -5,6 +5,7 @@ import {
   type DiscardScope,
   discardSends,
 } from "../../store/messages/discard-sends.ts";
+import { releaseNextSends } from "../../store/messages/send-order.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import { recordEvents } from "../events/record-events.ts";
 import { DISCARDED } from "./message-errors.ts";
@@ -20,7 +21,7 @@ interface DiscardInput {
 export interface DiscardResult {
   discarded: number;
   /** Messages that a dispatcher is sending; they were not discarded. */
-  in_hand: number;
+  claimed: number;
 }
 
 const scopeOf = (clientId: string, before: Date): DiscardScope => ({
@@ -28,14 +29,14 @@ const scopeOf = (clientId: string, before: Date): DiscardScope => ({
   before: firstIdAt("msg", before.getTime()),
 });
 
-/** Counts the messages of a client that were accepted before this time: those to discard, and those in hand. */
+/** Counts the messages of a client that were accepted before this time: those to discard, and those that are claimed. */
 export async function countQueuedMessages(
   db: Database,
   clientId: string,
   before: Date,
-): Promise<{ queued: number; in_hand: number }> {
+): Promise<{ queued: number; claimed: number }> {
   const { total, discardable } = await countDiscardableSends(db, scopeOf(clientId, before));
-  return { queued: discardable, in_hand: total - discardable };
+  return { queued: discardable, claimed: total - discardable };
 }
 
 /** Fails queued messages of a client with `discarded`, in batches: each with its events and its audit entry. */
@@ -57,11 +58,12 @@ export async function discardMessages(
       );
       const details = { before: before.toISOString(), discarded: rows.length };
       await recordAudit(tx, actor, { action: "messages.discarded", target: actor.clientId, details });
+      await releaseNextSends(tx, rows);
       return rows.length;
     });
     if (count === 0) break;
     discarded += count;
     onBatch?.(count);
   }
-  return { discarded, in_hand: (await countDiscardableSends(db, scope)).total };
+  return { discarded, claimed: (await countDiscardableSends(db, scope)).total };
 }

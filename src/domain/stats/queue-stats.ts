@@ -11,7 +11,7 @@ import { findWebhookConfig } from "../../store/tenants/webhook-configs.ts";
 export interface QueueStatsParts {
   db: Database;
   redis: RedisClient;
-  partitions: number;
+  tags: readonly number[];
 }
 
 type BreakerState = Awaited<ReturnType<typeof readBreakerState>>;

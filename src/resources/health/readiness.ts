@@ -17,7 +17,6 @@ export interface ReadinessParts {
   probe: Pick<Database, "ping">;
   migrations: Pick<MigrationCheck, "missing">;
   redis: RedisClient;
-  partitions: number;
   tags: readonly number[];
 }
 
@@ -44,10 +43,10 @@ export function createReadinessProbe(parts: ReadinessParts): () => Promise<Serve
 
 /** Asks both servers at the same time. */
 async function examineServers(parts: ReadinessParts): Promise<ServersFinding> {
-  const { redis, partitions, tags } = parts;
+  const { redis, tags } = parts;
   const [finding, { state }] = await Promise.all([
     examinePostgres(parts),
-    readRedisState(redis, { partitions, tags, timeoutMs: PROBE_TIMEOUT_MS }),
+    readRedisState(redis, { tags, timeoutMs: PROBE_TIMEOUT_MS }),
   ]);
   return { ...finding, redis: state };
 }

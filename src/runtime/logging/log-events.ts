@@ -94,23 +94,19 @@ export const LOG_EVENTS = {
   "queue.held":
     "An operator holds the queue: this dispatcher starts no send and no delivery until it is released",
   "queue.released": "The queue is released; this dispatcher continues",
-  "queue.unmark_failed": "Rows that Redis did not take could not be marked; the sweep queues them 20 s later",
   "rate_limit.skipped": "Redis is unavailable; API rate limits are not enforced for a moment",
+  "recovery.reclaimed": "Rows of dead workers were made due again, quarantined or marked `unknown`, by count",
   "redis.read_only":
-    "Redis answers and refuses writes; events are delivered without wake-ups, messages wait in Postgres",
+    "Redis answers and refuses writes; events are delivered and messages sent without wake-ups",
   "redis.recovered": "Redis responds again and accepts writes",
-  "redis.unavailable":
-    "Redis does not respond; events are delivered without wake-ups, messages wait in Postgres",
+  "redis.unavailable": "Redis does not respond; events are delivered and messages sent without wake-ups",
   "sandbox.answered": "One line per request to the sandbox",
   "sandbox.listening": "The sandbox accepts connections",
   "sandbox.request_failed": "The sandbox failed on a request: a defect of the sandbox",
   "send_claims.failed": "Messages cannot be claimed in Postgres; the dispatcher retries",
   "send_claims.recovered": "Messages are claimed again",
-  "send_queue_check.failed":
-    "The queues of sends that other dispatchers have filled could not be read; it is retried",
-  "send_queue_check.recovered": "The queues of sends are read again",
-  "send_sweep.failed": "The sweep of messages failed; it is retried every second",
-  "send_sweep.recovered": "The sweep of messages succeeds again",
+  "send_recovery.failed": "The recovery of messages failed; it is retried every second",
+  "send_recovery.recovered": "The recovery of messages succeeds again",
   "session.last_used_update_failed":
     "`last_used_at` of a session could not be written; the request was not affected",
   "session.refusal_record_failed":
@@ -119,11 +115,9 @@ export const LOG_EVENTS = {
   "signup.failed": "A step of an embedded signup failed; `step` and `code` give the reason",
   "stream_reader.failed": "A Redis stream cannot be read; the dispatcher retries",
   "stream_reader.recovered": "The Redis stream is read again",
-  "sweep.enqueue_failed": "Due rows could not be added to a Redis stream; the next sweep retries",
   "suspect_deliveries.failed":
     "Deliveries whose dispatchers died repeatedly cannot be claimed in Postgres; it is retried every second",
   "suspect_deliveries.recovered": "Deliveries whose dispatchers died repeatedly are claimed again",
-  "sweep.reclaimed": "Rows of dead workers were made due again, quarantined or marked `unknown`, by count",
   "template_cache.write_failed":
     "The stored copy of a template could not be updated; the platform's answer was returned",
   "user_token.keys_unavailable":

@@ -61,6 +61,12 @@ export function createMetrics(processName: string) {
       labelNames: ["found_by"],
       registers,
     }),
+    claimedSends: new Counter({
+      name: "herald_sends_claimed_total",
+      help: "Messages claimed by this dispatcher, by what told it of the channel: a wake-up or the poll",
+      labelNames: ["found_by"],
+      registers,
+    }),
     attempts: new Counter({
       name: "herald_delivery_attempts_total",
       help: "Delivery attempts, by outcome",

@@ -26,7 +26,9 @@ export interface NewMessage {
 
 /**
  * Spans all clients: inserts messages and sends whose channel is connected and whose key is new or expired.
- * Skips deleted clients. Keys are inserted in order: otherwise two statements could deadlock.
+ * Skips deleted clients. Keys are inserted in order: otherwise two statements could deadlock. The last send to the same
+ * person is locked: the transaction that finishes it waits for this one, or this one waits and no longer finds it. Earlier
+ * ones may still block then.
  */
 const ACCEPT = sql(`
   with input as (
@@ -66,7 +68,7 @@ const ACCEPT = sql(`
     order by key_id
     on conflict (id) do update
     set fingerprint = excluded.fingerprint, reply_sealed = excluded.reply_sealed, created_at = now()
-    where k.created_at < now() - $15 * interval '1 millisecond'
+    where k.created_at < now() - $14 * interval '1 millisecond'
     returning id
   ),
   accepted as materialized (
@@ -83,29 +85,56 @@ const ACCEPT = sql(`
       client_id, id, channel_id, platform, recipient, recipient_kind, type, content, options, external_ref, request_id
     from accepted
   ),
+  last_sends as materialized (
+    select a.channel_id, a.recipient, last.client_id, last.id
+    from (select distinct channel_id, recipient from accepted) a
+    cross join lateral (
+      select earlier.client_id, earlier.id
+      from sends earlier
+      where earlier.channel_id = a.channel_id
+      and earlier.recipient = a.recipient
+      and ${isBlockingLaterSends("earlier", "$16")}
+      order by earlier.place desc
+      limit 1
+    ) last
+  ),
+  locked as materialized (
+    select s.id
+    from last_sends l
+    join sends s on s.client_id = l.client_id and s.id = l.id
+    where ${isBlockingLaterSends("s", "$16")}
+    order by s.id
+    for key share of s
+  ),
+  blocked as materialized (
+    select channel_id, recipient
+    from last_sends l
+    where l.id in (select id from locked)
+    or exists (
+      select
+      from sends earlier
+      where earlier.channel_id = l.channel_id
+      and earlier.recipient = l.recipient
+      and earlier.id <> l.id
+      and ${isBlockingLaterSends("earlier", "$16")}
+    )
+  ),
   placed as (
     select
       a.*,
-      row_number() over (partition by a.channel_id, a.recipient order by a.id) > 1 or exists (
-        select
-        from sends earlier
-        where earlier.channel_id = a.channel_id
-        and earlier.recipient = a.recipient
-        and ${isBlockingLaterSends("earlier", "$17")}
-      ) as is_behind
+      row_number() over (partition by a.channel_id, a.recipient order by a.id) > 1
+      or (a.channel_id, a.recipient) in (select channel_id, recipient from blocked) as is_behind
     from accepted a
   ),
   to_send as (
-    insert into sends (client_id, id, channel_id, recipient, state, expires_at, enqueued_at, queue_epoch)
+    insert into sends (client_id, id, channel_id, recipient, state, expires_at)
     select
       client_id,
       id,
       channel_id,
       recipient,
       case when is_behind then 'behind' else 'waiting' end,
-      now() + $16 * interval '1 millisecond',
-      case when $14::text is not null and not is_behind then now() end,
-      $14
+      now() + $15 * interval '1 millisecond'
     from placed
     order by id
     returning id, state
@@ -113,14 +142,10 @@ const ACCEPT = sql(`
   select id, state = 'waiting' as "isDue"
   from to_send`);
 
-/**
- * Returns the accepted ids; true when due, false when behind another message. Keys must be unique in the
- * list. With an `epoch` the caller adds the sends to that Redis epoch's streams; with null the sweep does.
- */
+/** Returns the accepted ids; true when due, false when behind another message. Keys must be unique in the list. */
 export async function acceptMessages(
   db: Queryable,
   messages: readonly NewMessage[],
-  epoch: string | null,
 ): Promise<Map<string, boolean>> {
   const column = <Name extends keyof NewMessage>(name: Name) => messages.map((message) => message[name]);
   const values = [
@@ -137,7 +162,6 @@ export async function acceptMessages(
     uuidArray(column("key_id")),
     uuidArray(column("fingerprint")),
     textArray(column("reply_sealed")),
-    epoch,
     IDEMPOTENCY_KEY_TTL_MS,
     SEND_TTL_MS,
     MAX_BLOCKING_RETRY_MS,

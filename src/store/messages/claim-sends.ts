@@ -1,48 +1,88 @@
-import { SEND_CLAIM_AHEAD_MS } from "../../runtime/deadlines.ts";
 import { COMMIT_IN_MEMORY } from "../database/commit-in-memory.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
-import { IS_NOT_SUSPECT } from "../processes/deaths.ts";
+import { IS_NOT_QUARANTINED, IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/deaths.ts";
 import { IS_HELD, IS_NOT_HELD } from "../processes/queue-hold.ts";
 import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 
-/** Everything here spans all clients: the queue of outbound messages. */
+/** Everything here spans all clients: dispatchers claim the rows of sends. */
 
-/**
- * A send. `slotAt` is set when it waited for its channel's rate limit: the time of its slot, in milliseconds
- * since 1970.
- */
-export interface SendRef {
+/** What must not delay others: the sends of one channel and batch. Those whose dispatchers died repeatedly are apart. */
+export interface SendKey {
   clientId: string;
-  id: string;
   channelId: string;
-  slotAt?: number | undefined;
+  /** Empty for single messages. */
+  batchId: string;
+  isSuspect: boolean;
 }
 
-/** Client ids, send ids and slot times as arrays, sorted by send id. */
-function columnsOf(refs: readonly SendRef[]): [string[], string[], (Date | null)[]] {
-  const ordered = sortById(refs);
-  const slots = ordered.map(({ slotAt }) => (slotAt === undefined ? null : new Date(slotAt)));
-  return [ordered.map(({ clientId }) => clientId), ordered.map(({ id }) => id), slots];
+/** A key with a send that is due, and the time from which on it has such sends. */
+export interface DueSendKey extends SendKey {
+  after: Date;
 }
 
-const SEND_REFS = "unnest($1::uuid[], $2::text[], $3::timestamptz[]) as w (client_id, id, slot_at)";
+/** SQL: reads one row of each key with waiting sends, in order, from the one after `last` on. */
+const selectKeys = (name: string, condition: string, last: string) => `${name} as (
+    (
+      select channel_id, batch_id, next_attempt_at
+      from sends
+      where state = 'waiting'
+      and ${condition}
+      and (channel_id, batch_id) > ${last}
+      order by channel_id, batch_id, next_attempt_at
+      limit 1
+    )
+    union all
+    select n.channel_id, n.batch_id, n.next_attempt_at
+    from ${name} k
+    cross join lateral (
+      select s.channel_id, s.batch_id, s.next_attempt_at
+      from sends s
+      where s.state = 'waiting'
+      and s.${condition}
+      and (s.channel_id, s.batch_id) > (k.channel_id, k.batch_id)
+      order by s.channel_id, s.batch_id, s.next_attempt_at
+      limit 1
+    ) n
+  )`;
 
-const UNMARK_QUEUED = sql(`
-  update sends s
-  set
-    enqueued_at = null,
-    slot_at = w.slot_at,
-    next_attempt_at = coalesce(w.slot_at, s.next_attempt_at)
-  from ${SEND_REFS}
-  where s.client_id = w.client_id
-  and s.id = w.id
-  and s.state = 'waiting'
-  and s.next_attempt_at <= now()`);
+/** Suspects come first: many of them must not keep the other keys out. */
+const MAX_POLLED_SUSPECTS = 100;
 
-/** Marks due sends as not enqueued; a send with a slot time is due at that time. */
-export async function unmarkQueuedSends(db: Queryable, refs: readonly SendRef[]): Promise<void> {
-  await db.query(UNMARK_QUEUED, columnsOf(refs));
+/** Its cost is the number of keys, not of sends. */
+const POLL = sql(`
+  with recursive ${selectKeys("keys", IS_NOT_SUSPECT, "($1, $2)")},
+  ${selectKeys("suspects", IS_SUSPECT, "('', '')")},
+  found as (
+    select channel_id, batch_id, false as is_suspect, next_attempt_at as after
+    from keys
+    union all
+    (
+      select channel_id, batch_id, true, next_attempt_at
+      from suspects
+      limit ${MAX_POLLED_SUSPECTS}
+    )
+  )
+  select
+    c.client_id as "clientId", f.channel_id as "channelId", f.batch_id as "batchId", f.is_suspect as "isSuspect", f.after
+  from found f
+  join channels c on c.id = f.channel_id and c.status = 'connected'
+  where f.after <= now()
+  order by f.is_suspect desc, f.channel_id, f.batch_id
+  limit $3`);
+
+/** Lists up to `limit` keys with sends that are due on connected channels, from the key after `last` on; suspects first. */
+export const pollSends = (
+  db: Queryable,
+  last: Pick<SendKey, "channelId" | "batchId"> | undefined,
+  limit: number,
+): Promise<DueSendKey[]> => db.query<DueSendKey>(POLL, [last?.channelId ?? "", last?.batchId ?? "", limit]);
+
+/** How many sends of a key to claim. */
+export interface SendClaimRequest extends SendKey {
+  max: number;
+  /** First attempts that were due before are left out, and retries too unless they are younger than a minute; null for 30 seconds ago. */
+  after: Date | null;
 }
 
 /** A claimed send, its message and its channel. */
@@ -55,6 +95,7 @@ export interface ClaimedSend {
   parts_sent: number;
   /** The platform's id of the part that was sent before. */
   platform_message_id: string | null;
+  next_attempt_at: Date;
   expires_at: Date;
   recipient: string;
   platform: string;
@@ -64,84 +105,112 @@ export interface ClaimedSend {
   external_ref: string | null;
   channel_external_ref: string | null;
   channel_id: string;
+  batch_id: string;
+  is_suspect: boolean;
+  /** True when a status webhook has settled the message: it is not sent again. */
+  is_settled: boolean;
   waba_id: string | null;
   phone_number_id: string | null;
   page_id: string | null;
   token_sealed: string;
 }
 
+/** `is true`: with statistics of an empty table the planner might otherwise prefer the index of `expires_at`. */
+const selectDue = (condition: string) => `
+        select s.ctid as row
+        from sends s
+        where s.channel_id = wanted.channel_id
+        and s.batch_id = wanted.batch_id
+        and s.state = 'waiting'
+        and (s.expires_at > now()) is true
+        and ${condition}
+        order by s.next_attempt_at, s.place
+        limit wanted.max
+        for no key update of s skip locked`;
+
+const AFTER = "coalesce(wanted.after, now() - interval '30 seconds')";
+/** Of a minute at least: the watermark is that of first attempts, and a retry may be due a little before it. */
+const RETRIED = `s.${IS_NOT_SUSPECT} and s.attempts > 0 and not wanted.is_suspect
+        and s.next_attempt_at between least(${AFTER}, now() - interval '1 minute') and now()`;
+const FRESH = `s.${IS_NOT_SUSPECT} and s.attempts = 0 and not wanted.is_suspect
+        and s.next_attempt_at between ${AFTER} and now()`;
+const SUSPECT = `s.${IS_SUSPECT} and s.${IS_NOT_QUARANTINED} and s.next_attempt_at <= now() and wanted.is_suspect`;
+
 /**
- * The commit need not reach the disk: a send whose claim is lost is not marked, and MARK_SENDING saves the claim too.
- * A send whose channel is not connected or that has expired is marked as not enqueued. A send whose message a
- * status webhook has settled is deleted; `unknown` is not settled: its dispatcher reported a failure since.
- * A suspect is claimed only while the sweep has enqueued it, which it does with one suspect at a time.
- * Sends of deleted clients have no channel. While the queue is held, all sends are marked as not enqueued.
+ * Retries come first: they were accepted before the others. The lock allows a concurrent acceptance of a message that
+ * waits for this one. The commit need not reach the disk: a send whose claim is lost is not marked, and MARK_SENDING
+ * saves the claim too. `(select $n)`: otherwise Postgres may plan the statement anew each time. `ctid`: with statistics of
+ * an empty table the planner would read all sends to join a few by their keys. Sends of deleted clients have no channel.
+ * `unknown` is not settled: its dispatcher reported a failure since.
  */
 const CLAIM = sql(`
-  with wanted as materialized (
-    select w.client_id, w.id, m.status, m.platform, m.type, m.content, m.options, m.external_ref
-    from ${SEND_REFS}
-    join messages m on m.client_id = w.client_id and m.id = w.id
-    where w.id like 'msg%'
+  with due as materialized (
+    select found.row
+    from unnest(
+      (select $3::text[]), (select $4::text[]), (select $5::boolean[]), (select $6::integer[]), (select $7::timestamptz[])
+    ) as wanted (channel_id, batch_id, is_suspect, max, after)
+    join channels c on c.id = wanted.channel_id and c.status = 'connected' and c.token_sealed is not null
+    cross join lateral (
+      select row
+      from (${selectDue(RETRIED)}
+      ) retried
+      union all
+      select row
+      from (${selectDue(FRESH)}
+      ) fresh
+      union all
+      select row
+      from (${selectDue(SUSPECT)}
+      ) suspect
+      limit wanted.max
+    ) found
+    where ${IS_NOT_HELD}
     and ${COMMIT_IN_MEMORY}
-  ),
-  settled as (
-    delete from sends s
-    using wanted w
-    where w.status not in ${UNSETTLED_STATUSES}
-    and s.client_id = w.client_id
-    and s.id = w.id
-    and s.state = 'waiting'
-    returning s.id
   ),
   claimed as (
     update sends s
-    set state = 'in_hand', worker_id = $5, lease = $4, claimed_at = now()
-    from wanted w, channels c
-    where ${IS_NOT_HELD}
-    and s.client_id = w.client_id
-    and s.id = w.id
-    and c.id = s.channel_id
-    and c.status = 'connected'
-    and c.token_sealed is not null
-    and (
-      s.state = 'waiting'
-      and w.status in ${UNSETTLED_STATUSES}
-      and s.next_attempt_at <= now() + $6 * interval '1 millisecond'
-      and s.expires_at > now()
-      and (s.${IS_NOT_SUSPECT} or s.enqueued_at is not null)
-      or s.state = 'in_hand' and s.lease = $4
-    )
+    set state = 'claimed', worker_id = $2, lease = $1, claimed_at = now()
+    where s.ctid = any(array(select row from due))
     returning
-      s.client_id, s.id, s.attempts, s.last_error, s.parts_sent, s.platform_message_id, s.expires_at, s.recipient, s.channel_id,
-      c.waba_id, c.phone_number_id, c.page_id, c.token_sealed, w.platform, w.type, w.content, w.options,
-      w.external_ref, c.external_ref as channel_external_ref
-  ),
-  left_over as (
-    update sends s
-    set enqueued_at = null, slot_at = w.slot_at
-    from ${SEND_REFS}
-    where w.id like 'msg%'
-    and s.client_id = w.client_id
-    and s.id = w.id
-    and s.state = 'waiting'
-    and s.id not in (select id from claimed union all select id from settled)
+      s.client_id, s.id, s.attempts, s.last_error, s.parts_sent, s.platform_message_id, s.next_attempt_at, s.expires_at,
+      s.recipient, s.channel_id, s.batch_id, s.${IS_SUSPECT} as is_suspect
   )
-  select *
-  from claimed`);
+  select
+    s.*, c.waba_id, c.phone_number_id, c.page_id, c.token_sealed, c.external_ref as channel_external_ref,
+    m.platform, m.type, m.content, m.options, m.external_ref, m.status not in ${UNSETTLED_STATUSES} as is_settled
+  from claimed s
+  join messages m on m.client_id = s.client_id and m.id = s.id
+  join channels c on c.id = s.channel_id`);
 
 export interface SendLease {
   token: string;
   worker: string;
 }
 
-/** Claims sends that may go out now. Idempotent: the same token returns the same sends again. */
-export const claimSends = (
+/** Claims sends that are due; none while the queue is held or their channel is not connected. */
+export function claimSends(
   db: Queryable,
-  refs: readonly SendRef[],
+  requests: readonly SendClaimRequest[],
   { token, worker }: SendLease,
-): Promise<ClaimedSend[]> =>
-  db.query<ClaimedSend>(CLAIM, [...columnsOf(refs), token, worker, SEND_CLAIM_AHEAD_MS]);
+): Promise<ClaimedSend[]> {
+  const column = <Name extends keyof SendClaimRequest>(name: Name) =>
+    requests.map((request) => request[name]);
+  const keys = [column("channelId"), column("batchId"), column("isSuspect")];
+  return db.query<ClaimedSend>(CLAIM, [token, worker, ...keys, column("max"), column("after")]);
+}
+
+const RELEASE_CLAIM = sql(`
+  update sends
+  set state = 'waiting', worker_id = null, lease = null, claimed_at = null
+  where state = 'claimed'
+  and worker_id = $2
+  and lease = $1
+  and sending_at is null`);
+
+/** Makes the sends of a claim wait again, because its answer was lost. */
+export async function releaseSendClaim(db: Queryable, { token, worker }: SendLease): Promise<void> {
+  await db.query(RELEASE_CLAIM, [token, worker]);
+}
 
 /** Written before a request is sent: the parts accepted so far and the platform's id of them. */
 export interface SendMark {
@@ -153,8 +222,8 @@ export interface SendMark {
 }
 
 /**
- * A send with a lease is `in_hand` or `unknown`. Unless the condition names `in_hand`, the planner looks each
- * send up by its key; otherwise it would search all claimed sends.
+ * A send with a lease is `claimed` or `unknown`. The condition does not name `claimed`: the planner would search all claimed
+ * sends instead of looking each one up by its key.
  */
 const MARK_SENDING = sql(`
   with input as materialized (

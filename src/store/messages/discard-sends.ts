@@ -15,7 +15,7 @@ const IS_IN_SCOPE = "s.client_id = $3 and s.id < $4";
 /** SQL: true for a send that no living dispatcher has claimed and whose request was not written. */
 const IS_DISCARDABLE = `(
       s.state in ${UNLEASED_STATES}
-      or s.state = 'in_hand' and s.sending_at is null and ${isLeaseExpired("s")}
+      or s.state = 'claimed' and s.sending_at is null and ${isLeaseExpired("s")}
     )`;
 
 const DISCARD = sql(failStatement(`${IS_IN_SCOPE} and ${IS_DISCARDABLE}`, "$5"));

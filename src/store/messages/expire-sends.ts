@@ -48,18 +48,36 @@ const FAIL_EXPIRED = sql(
   ),
 );
 
-const FAIL_DUE_DISCONNECTED = sql(
+/** Finds each channel with one index access: a scan of all sends would take longer the more of them wait. */
+const LIST_DISCONNECTED_CHANNELS = sql(`
+  with recursive found as (
+    (
+      select channel_id
+      from sends
+      order by channel_id
+      limit 1
+    )
+    union all
+    select (
+      select s.channel_id
+      from sends s
+      where s.channel_id > f.channel_id
+      order by s.channel_id
+      limit 1
+    )
+    from found f
+    where f.channel_id is not null
+  )
+  select c.id
+  from found f
+  join channels c on c.id = f.channel_id and c.status = 'disconnected'`);
+
+const FAIL_DISCONNECTED = sql(
   failStatement(
-    `s.channel_id = any($2)
-    and s.state = 'waiting'
-    and s.enqueued_at is null
-    and s.next_attempt_at <= now()
-    and c.status = 'disconnected'`,
+    `s.channel_id = any($2) and s.state in ${UNLEASED_STATES} and c.status = 'disconnected'`,
     "$1",
   ),
 );
-
-const FAIL_BEHIND_DISCONNECTED = sql(failStatement("s.state = 'behind' and c.status = 'disconnected'", "$1"));
 
 const FAIL_QUARANTINED = sql(failStatement(`s.state = 'waiting' and s.${IS_QUARANTINED}`, "$1"));
 
@@ -73,14 +91,11 @@ export const failExpired = (
   { expired, unconnected }: { expired: string; unconnected: string },
 ): Promise<SettledSend[]> => tx.query<SettledSend>(FAIL_EXPIRED, [expired, unconnected]);
 
-/** Fails sends whose channel was disconnected: due ones of these channels, and those behind another. */
-export async function failDisconnected(
-  tx: Queryable,
-  { error, channelIds }: { error: string; channelIds: readonly string[] },
-): Promise<SettledSend[]> {
-  const due =
-    channelIds.length > 0 ? await tx.query<SettledSend>(FAIL_DUE_DISCONNECTED, [error, channelIds]) : [];
-  return [...due, ...(await tx.query<SettledSend>(FAIL_BEHIND_DISCONNECTED, [error]))];
+/** Fails sends whose channel was disconnected. */
+export async function failDisconnected(tx: Queryable, error: string): Promise<SettledSend[]> {
+  const channels = await tx.query<{ id: string }>(LIST_DISCONNECTED_CHANNELS);
+  if (channels.length === 0) return [];
+  return tx.query<SettledSend>(FAIL_DISCONNECTED, [error, channels.map(({ id }) => id)]);
 }
 
 /** Fails sends whose dispatchers died before they sent anything. */

@@ -5,14 +5,14 @@ import { appendAttempt, type PlatformAttempt } from "./platform-attempts.ts";
 import { sendingStep } from "./settled-sends.ts";
 
 /**
- * Outcome of a claimed send. accepted: the platform has the message. refused: it failed for good. unknown:
- * the request may have arrived. waiting: the send is retried later.
+ * Outcome of a claimed send. accepted: the platform has the message. refused: it failed for good. settled: a status webhook
+ * has decided, and it is not sent. unknown: the request may have arrived. waiting: the send is retried later.
  */
 export interface SendFinish {
   client_id: string;
   id: string;
   lease: string;
-  outcome: "accepted" | "refused" | "unknown" | "waiting";
+  outcome: "accepted" | "refused" | "settled" | "unknown" | "waiting";
   /** Statuses that the message has reached, in order, with their times. */
   steps: { status: string; at: string }[];
   /** Null when the send does not count as an attempt. */
@@ -22,7 +22,7 @@ export interface SendFinish {
   parts_sent: number;
   /** Why the message was refused or is retried, as JSON. */
   error: string | null;
-  /** Milliseconds until the send is due; for `unknown`, how long its status is awaited. */
+  /** Milliseconds until the send is due, null when it keeps its place; for `unknown`, how long its status is awaited. */
   delay_ms: number | null;
 }
 
@@ -52,9 +52,9 @@ const FINISH = sql(`
   held as materialized (
     select
       s.client_id, s.id, s.channel_id, s.recipient, s.started_at,
-      -- The sweep has already counted and recorded the attempt of a send that it marked as unknown.
-      s.state <> 'in_hand' as is_counted,
-      s.attempts + (s.state = 'in_hand' and i.attempt is not null)::integer as attempts,
+      -- The recovery has already counted and recorded the attempt of a send that it marked as unknown.
+      s.state <> 'claimed' as is_counted,
+      s.attempts + (s.state = 'claimed' and i.attempt is not null)::integer as attempts,
       i.outcome, i.steps, i.attempt, i.platform_message_id, i.caption_message_id, i.parts_sent, i.error, i.delay_ms
     from sends s
     join input i on i.client_id = s.client_id and i.id = s.id and i.lease = s.lease
@@ -66,21 +66,19 @@ const FINISH = sql(`
     using held h
     where s.client_id = h.client_id
     and s.id = h.id
-    and h.outcome in ('accepted', 'refused')
+    and h.outcome in ('accepted', 'refused', 'settled')
   ),
   kept as (
     update sends s
     set
       state = case h.outcome when 'unknown' then 'unknown' else 'waiting' end,
       attempts = h.attempts,
-      next_attempt_at = now() + h.delay_ms * interval '1 millisecond',
-      slot_at = null,
+      next_attempt_at = coalesce(now() + h.delay_ms * interval '1 millisecond', s.next_attempt_at),
       parts_sent = h.parts_sent,
       platform_message_id = h.platform_message_id,
       last_error = coalesce(h.error, s.last_error),
-      started_at = case when h.attempts > 0 then s.started_at end,
+      started_at = case when h.attempts > 0 or h.parts_sent > 0 then s.started_at end,
       sending_at = case h.outcome when 'unknown' then s.sending_at end,
-      enqueued_at = null,
       worker_id = null,
       lease = case h.outcome when 'unknown' then s.lease end,
       claimed_at = null
@@ -113,6 +111,7 @@ const FINISH = sql(`
     from held h
     where m.client_id = h.client_id
     and m.id = h.id
+    and h.outcome <> 'settled'
     and (h.outcome <> 'waiting' or h.attempt is not null)
   )
   select id, channel_id, recipient

@@ -27,10 +27,9 @@ type StoredMessageStatus = keyof typeof MESSAGE_TRANSITIONS;
 export const SEND_STATES = {
   /** Waits for an earlier message to the same person. */
   behind: { next: ["waiting"], isLeased: false, isToBeSent: true },
-  /** Falls behind an earlier message to the same person when its channel is reconnected. */
-  waiting: { next: ["in_hand", "behind"], isLeased: false, isToBeSent: true },
-  /** Claimed by a dispatcher. */
-  in_hand: { next: ["waiting", "unknown"], isLeased: true, isToBeSent: true },
+  waiting: { next: ["claimed"], isLeased: false, isToBeSent: true },
+  /** A dispatcher has it. With `sending_at` its request may have been written. */
+  claimed: { next: ["waiting", "unknown"], isLeased: true, isToBeSent: true },
   /** The request may have been written. Only the dispatcher that claimed it may report that it was not. */
   unknown: { next: ["waiting"], isLeased: false, isToBeSent: false },
 } as const;

@@ -2,6 +2,7 @@ import { firstIdAt } from "../../runtime/ids.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { RECENT_ROW_MS } from "../stats/client-hours.ts";
 import { canMove, UNSETTLED_STATUSES } from "./lifecycle.ts";
+import { type ChannelRecipient, releaseNextSends } from "./send-order.ts";
 
 /** Applies statuses that the platforms report; they only move messages forward. */
 
@@ -47,7 +48,7 @@ const APPLY = sql(`
     from input i
     join sends s on s.client_id = i.client_id and s.id = i.id
     where ${smallSetHint("i.id")}
-    and s.state <> 'in_hand'
+    and s.state <> 'claimed'
     order by s.id
     for update of s
   ),
@@ -74,7 +75,8 @@ const APPLY = sql(`
     and coalesce(h.sent, h.delivered, h.read, h.failed) is not null
     and s.client_id = h.client_id
     and s.id = h.id
-    and s.state <> 'in_hand'
+    and s.state <> 'claimed'
+    returning s.id, s.channel_id, s.recipient
   ),
   judged as materialized (
     select
@@ -120,8 +122,9 @@ const APPLY = sql(`
     and stored_status not in ${UNSETTLED_STATUSES}
     and 'failed' in (stored_status, status)
   )
-  select place, id, external_ref, status is not null as moved
-  from judged`);
+  select j.place, j.id, j.external_ref, j.status is not null as moved, s.channel_id, s.recipient
+  from judged j
+  left join settled s on s.id = j.id`);
 
 /** A message of ours that an update is about. */
 export interface TouchedMessage {
@@ -149,17 +152,29 @@ interface StatusOptions {
 /** The statistics of younger messages are computed again anyway, so most updates write nothing for them. */
 const lateBefore = () => firstIdAt("msg", Date.now() - RECENT_ROW_MS);
 
-/** Spans all clients: applies updates by our message id; returns those whose message is the client's. */
+/**
+ * Spans all clients: applies updates by our message id; returns those whose message is the client's. Messages that waited for
+ * a send which a status has settled are released.
+ */
 export async function updateMessageStatuses(
   db: Queryable,
   updates: readonly MessageStatusUpdate[],
   { anyPlatformId = false }: StatusOptions = {},
 ): Promise<Map<MessageStatusUpdate, TouchedMessage>> {
   if (updates.length === 0) return new Map();
-  type Row = TouchedMessage & { place: number };
+  type Row = TouchedMessage & { place: number } & (ChannelRecipient | { channel_id: null });
   const values = [toNumberedJson(updates), ...boundsOf(updates), anyPlatformId, lateBefore()];
   const rows = await db.query<Row>(APPLY, values);
-  return new Map(rows.map((row) => [updates[row.place] as MessageStatusUpdate, row]));
+  await releaseNextSends(
+    db,
+    rows.flatMap((row) => (row.channel_id === null ? [] : row)),
+  );
+  return new Map(
+    rows.map(({ place, id, external_ref, moved }) => [
+      updates[place] as MessageStatusUpdate,
+      { id, external_ref, moved },
+    ]),
+  );
 }
 
 const idBy = (column: string) => `

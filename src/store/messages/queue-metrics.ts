@@ -5,21 +5,19 @@ import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 /** SQL: columns of a send from which its situation follows. */
 const SITUATION_FACTS = `
       state,
-      next_attempt_at <= now() as is_due,
-      attempts = 0 or slot_at is not null as is_limited`;
+      next_attempt_at <= now() as is_due`;
 
 /**
- * SQL: the situation of sends with the facts `n` in the channel `c`. A send that was never attempted and is not due waits
- * for its channel's rate, or the platform asked for a pause. All sends of a channel that is not connected wait for it.
+ * SQL: the situation of sends with the facts `n` in the channel `c`. All sends of a channel that is not connected wait for
+ * it. Whether those that are due wait for their channel's rate is in Redis.
  */
 const SITUATION = `
     case
-      when n.state = 'in_hand' then 'in_flight'
+      when n.state = 'claimed' then 'in_flight'
       when n.state = 'unknown' then 'unknown'
       when c.status <> 'connected' then 'reconnect'
       when n.state = 'behind' then 'order'
       when n.is_due then 'due'
-      when n.is_limited then 'rate'
       else 'retry'
     end as situation`;
 
@@ -29,11 +27,11 @@ const SITUATION = `
  */
 const GROUP_SENDS = sql(`
   with unfinished as (
-    select client_id, channel_id, id, state, next_attempt_at, attempts, slot_at
+    select client_id, channel_id, id, state, next_attempt_at
     from sends
     where state <> 'unknown'
     union all
-    select client_id, channel_id, id, state, next_attempt_at, attempts, slot_at
+    select client_id, channel_id, id, state, next_attempt_at
     from sends s
     where state = 'unknown'
     and (select m.status from messages m where m.client_id = s.client_id and m.id = s.id) in ${UNSETTLED_STATUSES}
@@ -46,16 +44,16 @@ const GROUP_SENDS = sql(`
       min(next_attempt_at) as next_attempt_at,
       min(id) as oldest_id
     from unfinished
-    group by 1, 2, 3, 4, 5
+    group by 1, 2, 3, 4
   )
   select
-    n.client_id,${SITUATION},
-    sum(n.count)::integer as count,
-    min(n.next_attempt_at) as next_attempt_at,
-    min(n.oldest_id) as oldest_id
+    n.client_id,
+    n.channel_id,${SITUATION},
+    n.count::integer as count,
+    n.next_attempt_at,
+    n.oldest_id
   from counted n
-  left join channels c on c.id = n.channel_id
-  group by 1, 2`);
+  left join channels c on c.id = n.channel_id`);
 
 const FIND_SITUATION = sql(`
   with found as (
@@ -64,7 +62,7 @@ const FIND_SITUATION = sql(`
     where client_id = $1
     and id = $2
   )
-  select ${SITUATION}
+  select n.channel_id, ${SITUATION}
   from found n
   left join channels c on c.id = n.channel_id`);
 
@@ -75,17 +73,24 @@ const COUNT_FAILED = sql(`
   and failed_at > now() - $1 * interval '1 millisecond'
   group by client_id`);
 
+/** Sends of one channel that are in the same situation. */
+export interface SendGroup extends QueueGroup {
+  channel_id: string;
+}
+
 /** Spans all clients: counts the sends that are not finished. */
-export const groupSends = (db: Queryable): Promise<QueueGroup[]> => db.query<QueueGroup>(GROUP_SENDS);
+export const groupSends = (db: Queryable): Promise<SendGroup[]> => db.query<SendGroup>(GROUP_SENDS);
+
+type SendSituation = Pick<SendGroup, "channel_id" | "situation">;
 
 /** The situation of one message; undefined when its send is finished. */
 export async function findSendSituation(
   db: Queryable,
   clientId: string,
   id: string,
-): Promise<QueueGroup["situation"] | undefined> {
-  const [row] = await db.query<Pick<QueueGroup, "situation">>(FIND_SITUATION, [clientId, id]);
-  return row?.situation;
+): Promise<SendSituation | undefined> {
+  const [row] = await db.query<SendSituation>(FIND_SITUATION, [clientId, id]);
+  return row;
 }
 
 /** Spans all clients: counts the messages that failed within this time. */

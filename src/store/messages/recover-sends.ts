@@ -10,17 +10,17 @@ const REQUEUE_UNSTARTED = sql(`
   with lost as materialized (
     select s.client_id, s.id, ${deathsAfterExpiry("s")} as deaths
     from sends s
-    where s.state = 'in_hand'
+    where s.state = 'claimed'
     and s.sending_at is null
     and ${isLeaseExpired("s")}
     order by s.id
+    limit 1000
     for update of s skip locked
   )
   update sends s
   set
     state = 'waiting',
     deaths = l.deaths,
-    enqueued_at = null,
     worker_id = null,
     lease = null,
     claimed_at = null
@@ -37,7 +37,7 @@ const MARK_UNKNOWN = sql(`
   with lost as materialized (
     select s.client_id, s.id, s.attempts + 1 as attempts, s.started_at, s.sending_at, s.platform_message_id
     from sends s
-    where s.state = 'in_hand'
+    where s.state = 'claimed'
     and s.sending_at is not null
     and ${isLeaseExpired("s")}
     order by s.id
@@ -50,7 +50,6 @@ const MARK_UNKNOWN = sql(`
       state = 'unknown',
       attempts = l.attempts,
       next_attempt_at = now() + $3 * interval '1 millisecond',
-      enqueued_at = null,
       worker_id = null,
       claimed_at = null
     from lost l

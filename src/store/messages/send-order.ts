@@ -1,15 +1,13 @@
 import { MAX_BLOCKING_RETRY_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
-import type { SendRef } from "./claim-sends.ts";
+import type { DueSendKey } from "./claim-sends.ts";
 import { TO_BE_SENT_STATES } from "./lifecycle.ts";
 
 /**
- * The order of messages to one person on one channel. A send is `behind` while an earlier one blocks it:
- * acceptMessages places it there, releaseNextSends and releaseAllSends make it `waiting`.
- * A send blocks later ones until it is sent, fails or is unknown, or until its retry is far away.
- * While the channel is not connected, every send blocks: none is released.
- * resumeSends restores the order of acceptance: of the sends to one person, the first one is due and the
- * others are `behind` it, even if they were `waiting` or in a stream, whose entries then claim nothing.
+ * The order of messages to one person on one channel. A send is `behind` while an earlier one blocks it: acceptMessages
+ * places it there. A send blocks later ones until it is sent, fails or is unknown, or until its retry is far away.
+ * The transaction that ends this calls releaseNextSends, which makes the next send `waiting`. Two such transactions at the
+ * same time may each leave it to the other: releaseMissedSends finds what they missed.
  */
 
 /**
@@ -17,65 +15,61 @@ import { TO_BE_SENT_STATES } from "./lifecycle.ts";
  * due within `maxRetryMs`, a parameter that is set to MAX_BLOCKING_RETRY_MS.
  */
 export const isBlockingLaterSends = (send: string, maxRetryMs: string): string =>
-  `(${send}.state in ${TO_BE_SENT_STATES} and (${send}.attempts = 0 or ${send}.next_attempt_at < now() + ${maxRetryMs} * interval '1 millisecond'))`;
+  `(${send}.state in ${TO_BE_SENT_STATES} and (${send}.attempts = 0 or ${send}.next_attempt_at <= now() + ${maxRetryMs} * interval '1 millisecond'))`;
 
 /**
- * Releases the first `behind` send to each person when no earlier send blocks it. With its slot time set, it
- * goes before sends that have no slot yet.
+ * Releases the first `behind` send to each person of the CTE `people`, unless an earlier send blocks it. It keeps the time of
+ * its acceptance, so that it goes before the sends that were accepted later. The lock allows a concurrent acceptance of
+ * a message that waits for this one.
  */
-const releaseStatement = (firsts: string) => `
-  with first as materialized (${firsts}
-  ),
-  chosen as materialized (
+const RELEASE_FIRST = `
+  first as materialized (
     select s.client_id, s.id
-    from first f
-    join sends s on s.client_id = f.client_id and s.id = f.id
-    join channels c on c.id = s.channel_id and c.status = 'connected'
-    where s.state = 'behind'
-    and not exists (
-      select
-      from sends earlier
-      where earlier.channel_id = s.channel_id
-      and earlier.recipient = s.recipient
-      and earlier.place < s.place
-      and ${isBlockingLaterSends("earlier", "$1")}
-    )
-    order by s.id
-    for update of s skip locked
-  )
-  update sends s
-  set state = 'waiting', next_attempt_at = now(), slot_at = now()
-  from chosen c
-  where s.client_id = c.client_id
-  and s.id = c.id
-  returning s.client_id as "clientId", s.id, s.channel_id as "channelId"`;
-
-/**
- * Separate from the statement that finishes sends, which does not see sends accepted while it waited for
- * locks.
- */
-const RELEASE_NEXT = sql(
-  releaseStatement(`
-    select n.client_id, n.id
-    from unnest($2::text[], $3::text[]) as p (channel_id, recipient)
+    from people p
     cross join lateral (
-      select client_id, id
+      select client_id, id, channel_id, recipient, place
       from sends
       where channel_id = p.channel_id
       and recipient = p.recipient
       and state = 'behind'
       order by place
       limit 1
-    ) n`),
-);
+    ) n
+    join sends s on s.client_id = n.client_id and s.id = n.id
+    where s.state = 'behind'
+    and not exists (
+      select
+      from sends earlier
+      where earlier.channel_id = n.channel_id
+      and earlier.recipient = n.recipient
+      and earlier.place < n.place
+      and ${isBlockingLaterSends("earlier", "$1")}
+    )
+    order by s.id
+    for no key update of s skip locked
+  ),
+  released as (
+    update sends s
+    set state = 'waiting'
+    from first f
+    where s.client_id = f.client_id
+    and s.id = f.id
+    returning s.client_id, s.channel_id, s.batch_id, s.next_attempt_at
+  )`;
 
-const RELEASE_ALL = sql(
-  releaseStatement(`
-    select distinct on (channel_id, recipient) client_id, id
-    from sends
-    where state = 'behind'
-    order by channel_id, recipient, place`),
-);
+const KEYS_OF_RELEASED = `
+  select
+    client_id as "clientId", channel_id as "channelId", batch_id as "batchId", false as "isSuspect",
+    min(next_attempt_at) as after
+  from released
+  group by client_id, channel_id, batch_id`;
+
+/** Separate from the statement that finishes sends, which does not see sends accepted while it waited for locks. */
+const RELEASE_NEXT = sql(`
+  with people as (
+    select distinct channel_id, recipient
+    from unnest($2::text[], $3::text[]) as p (channel_id, recipient)
+  ),${RELEASE_FIRST}${KEYS_OF_RELEASED}`);
 
 /** A person on a channel. */
 export interface ChannelRecipient {
@@ -83,59 +77,70 @@ export interface ChannelRecipient {
   recipient: string;
 }
 
-/** Spans all clients: releases the next send to each of these people, unless an earlier one blocks it. */
+/** Spans all clients: releases the next send to each of these people, unless an earlier one blocks it. Returns their keys. */
 export async function releaseNextSends(
   tx: Queryable,
   recipients: readonly ChannelRecipient[],
-): Promise<SendRef[]> {
+): Promise<DueSendKey[]> {
+  if (recipients.length === 0) return [];
   const values = [
     MAX_BLOCKING_RETRY_MS,
     recipients.map(({ channel_id }) => channel_id),
     recipients.map(({ recipient }) => recipient),
   ];
-  const rows = await tx.query<SendRef>(RELEASE_NEXT, values);
-  return rows.map((row) => ({ ...row, slotAt: Date.now() }));
+  return tx.query<DueSendKey>(RELEASE_NEXT, values);
 }
 
-/** Spans all clients: releases the next send to every person, in case the send before it ended without releasing it. */
-export async function releaseAllSends(tx: Queryable): Promise<void> {
-  await tx.query(RELEASE_ALL, [MAX_BLOCKING_RETRY_MS]);
-}
+const MAX_CHECKED_PEOPLE = 1_000;
 
-/** Locks rows by id like all other statements, to avoid deadlocks. */
-const RESUME = sql(`
-  with waiting as materialized (
-    select client_id, id, recipient, place
-    from sends
-    where channel_id = $1
-    and client_id = $2
-    and state = 'waiting'
-    order by id
-    for update
-  )
-  update sends s
-  set
-    state = case
-      when exists (
-        select
-        from sends earlier
-        where earlier.channel_id = $1
-        and earlier.recipient = w.recipient
-        and earlier.place < w.place
-        and earlier.state in ${TO_BE_SENT_STATES}
-      ) then 'behind'
-      else 'waiting'
-    end,
-    next_attempt_at = now(),
-    enqueued_at = null
-  from waiting w
-  where s.client_id = w.client_id
-  and s.id = w.id`);
+/** Finds each person with one index access, from the one after ($2, $3) on. */
+const RELEASE_MISSED = sql(`
+  with recursive found as (
+    (
+      select channel_id, recipient
+      from sends
+      where state = 'behind'
+      and (channel_id, recipient) > ($2, $3)
+      order by channel_id, recipient
+      limit 1
+    )
+    union all
+    select n.channel_id, n.recipient
+    from found f
+    cross join lateral (
+      select s.channel_id, s.recipient
+      from sends s
+      where s.state = 'behind'
+      and (s.channel_id, s.recipient) > (f.channel_id, f.recipient)
+      order by s.channel_id, s.recipient
+      limit 1
+    ) n
+  ),
+  people as materialized (
+    select channel_id, recipient
+    from found
+    limit ${MAX_CHECKED_PEOPLE}
+  ),${RELEASE_FIRST}
+  select
+    (select count(*)::integer from people) as checked,
+    (select max(channel_id) from people) as channel_id,
+    (select max(recipient) from people where channel_id = (select max(channel_id) from people)) as recipient,
+    (select count(*)::integer from released) as released`);
+
+interface CheckedPeople extends ChannelRecipient {
+  checked: number;
+  released: number;
+}
 
 /**
- * Makes the first waiting send to each person on the channel due, after the channel was reconnected or
- * disconnected. The dispatchers send it or the sweep fails it.
+ * Spans all clients: checks some of the people with `behind` sends, from the one after `last` on. Returns the last person
+ * that it checked; undefined when it has come to the end.
  */
-export async function resumeSends(tx: Queryable, clientId: string, channelId: string): Promise<void> {
-  await tx.query(RESUME, [channelId, clientId]);
+export async function releaseMissedSends(
+  tx: Queryable,
+  last: ChannelRecipient | undefined,
+): Promise<ChannelRecipient | undefined> {
+  const values = [MAX_BLOCKING_RETRY_MS, last?.channel_id ?? "", last?.recipient ?? ""];
+  const [row] = (await tx.query<CheckedPeople>(RELEASE_MISSED, values)) as [CheckedPeople];
+  return row.checked < MAX_CHECKED_PEOPLE ? undefined : row;
 }

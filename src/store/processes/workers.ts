@@ -2,10 +2,17 @@ import { MAX_LEASE_MS, WORKER_DEAD_AFTER_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 
 const RECORD_HEARTBEAT = sql(`
-  insert into workers (id, process)
-  values ($1, $2)
-  on conflict (id) do update
-  set heartbeat_at = now()`);
+  with recorded as (
+    insert into workers (id, process)
+    values ($1, $2)
+    on conflict (id) do update
+    set heartbeat_at = now()
+  )
+  select 1 + count(*)::integer as alive
+  from workers
+  where process = $2
+  and id <> $1
+  and heartbeat_at > now() - $3 * interval '1 millisecond'`);
 
 const REMOVE = sql(`
   delete from workers
@@ -16,9 +23,10 @@ const DELETE_SILENT = sql(`
   where heartbeat_at < now() - $1 * interval '1 millisecond'
   returning id`);
 
-/** Records a heartbeat; the first call inserts the worker. */
-export async function recordHeartbeat(db: Queryable, id: string, process: string): Promise<void> {
-  await db.query(RECORD_HEARTBEAT, [id, process]);
+/** Records a heartbeat; the first call inserts the worker. Returns how many workers of the process are alive. */
+export async function recordHeartbeat(db: Queryable, id: string, process: string): Promise<number> {
+  const [row] = await db.query<{ alive: number }>(RECORD_HEARTBEAT, [id, process, WORKER_DEAD_AFTER_MS]);
+  return row?.alive ?? 1;
 }
 
 export async function removeWorker(db: Queryable, id: string): Promise<void> {

@@ -388,6 +388,15 @@ t.test("the error of a failed message is stored, however incomplete it is", asyn
   }
 });
 
+t.test("a status that settles a retried message lets the next message to the person go", async (t) => {
+  const { api, tenant, sendStatuses } = await setUpNumber(t);
+  const [retried, next] = [await insertMessage(api, tenant), await insertMessage(api, tenant)];
+  await insertSend(api, tenant, { id: retried, attempts: 1 });
+  await insertSend(api, tenant, { id: next, state: "behind" });
+  await sendStatuses(status(`wamid.${retried}`, "delivered", { biz_opaque_callback_data: retried }));
+  t.same(await api.db.query("select id, state from sends"), [{ id: next, state: "waiting" }]);
+});
+
 t.test("a status deletes the send of its message, unless the send is claimed", async (t) => {
   const { api, tenant, sendStatuses } = await setUpNumber(t);
   const make = async (state: string, columns: { status?: string } = {}) => {
@@ -397,7 +406,7 @@ t.test("a status deletes the send of its message, unless the send is claimed", a
   };
   const [waiting, leased, unknown, held, failed, bystander] = [
     await make("waiting"),
-    await make("in_hand"),
+    await make("claimed"),
     await make("unknown", { status: "unknown" }),
     await make("waiting"),
     await make("waiting"),

@@ -143,7 +143,6 @@ t.test("concurrent requests share one question to Postgres", async (t) => {
     probe,
     migrations: { missing: async () => [] },
     redis,
-    partitions: 1,
     tags: [18],
   });
   const findings = await Promise.all([examine(), examine()]);

@@ -38,7 +38,7 @@ t.test("messages", async (t) => {
     const sending = { status: "sending", at: STATUS_TIME };
     const readMessage = async () => (await sender.read(id)).body;
 
-    await updateRow(api, "sends", { id, state: "in_hand" });
+    await updateRow(api, "sends", { id, state: "claimed" });
     t.match(
       await readMessage(),
       { status: "queued", attempts: 0 },
@@ -134,7 +134,7 @@ t.test("messages", async (t) => {
     const [queued, leased, attempted, ...settled] = ids as [string, string, string, ...string[]];
     await updateRow(api, "sends", {
       id: leased,
-      state: "in_hand",
+      state: "claimed",
       started_at: new Date(),
       sending_at: new Date(),
     });

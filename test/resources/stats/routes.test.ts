@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import t from "tap";
 import { createBreakers } from "../../../src/queue/breakers.ts";
-import { partitionsOf } from "../../../src/queue/streams.ts";
+import { tagsOf } from "../../../src/queue/wake-ups.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { DAY, HOUR } from "../../../src/runtime/durations.ts";
 import { firstIdAt, newId, timeOfId } from "../../../src/runtime/ids.ts";
@@ -162,7 +162,7 @@ t.test("statistics", async (t) => {
     await updateDelivery(api, done, { state: "delivered" });
     const redis = new Redis(settings.REDIS_URL as string);
     t.teardown(() => redis.disconnect());
-    const breakers = createBreakers(redis, partitionsOf(api.config));
+    const breakers = createBreakers(redis, tagsOf(api.config));
     const destination = { clientId: waiting.id, origin: "https://backend.example" };
     // Five failures open the breaker, and five failed probes keep it open for minutes.
     for (let call = 0; call < 10; call++)

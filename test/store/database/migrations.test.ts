@@ -45,6 +45,7 @@ const MIGRATION_HASHES: Record<string, string> = {
   "032_cron_checks.sql": "e6dc53fe24cf2cc1ced22a0927313e7586c21c49f4c785473f3af813d04f90cc",
   "033_delivery_rows.sql": "68fcf79fc997574e332cb548250a9c6c3f9d1e9a6de15270034ee2d439c20fbd",
   "034_delivery_columns.sql": "7942680d0001dcb6faa4cc7e3fbff34a4dfa4b5e103aea62fef36d3525028b07",
+  "035_send_keys.sql": "7b07679677cfe0fa5bd4416dc55cf3aeccab00eadbcd24c8d431adb4a6ed88cb",
 };
 
 t.test("concurrent runs apply each file once, and a later run applies none", async (t) => {

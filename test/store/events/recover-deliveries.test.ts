@@ -4,7 +4,7 @@ import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import { recoverDeliveries } from "../../../src/store/events/recover-deliveries.ts";
-import { lockSweep } from "../../../src/store/processes/sweep-lock.ts";
+import { lockRecovery } from "../../../src/store/processes/recovery-lock.ts";
 import { readAttempts, readDelivery, updateDelivery } from "../../fixtures/events/events.ts";
 import {
   insertDeadWorker,
@@ -124,9 +124,9 @@ t.test("a locked delivery does not block the recovery of others", async (t) => {
   t.match(await readDelivery(context, held.id), { worker_id: "wrk_gone", deaths: 0 });
 });
 
-const lockDeliveries = async (tx: Queryable) => (await lockSweep(tx, "deliveries")).isLocked;
+const lockDeliveries = (tx: Queryable) => lockRecovery(tx, "deliveries");
 
-t.test("one process holds the sweep lock until its transaction ends", async (t) => {
+t.test("one process holds the recovery lock until its transaction ends", async (t) => {
   const { db, config } = await openQueueContext(t);
   const raw = await connectRawClient(t, config.DATABASE_URL);
   await raw.query("begin");

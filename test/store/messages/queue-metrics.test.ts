@@ -20,19 +20,17 @@ t.test("each send that is not finished is in one group, by what it waits for", a
   };
   const first = await insert({ next_attempt_at: secondsFromNow(-20) });
   await insert({ attempts: 1, next_attempt_at: secondsFromNow(-40) });
-  await insert({ next_attempt_at: later, slot_at: later });
-  await insert({ next_attempt_at: later });
-  await insert({ attempts: 2, next_attempt_at: later, slot_at: later });
   await insert({ attempts: 1, next_attempt_at: later });
   await insert({ state: "behind" });
-  await insert({ state: "in_hand" });
+  await insert({ state: "claimed" });
   await insert({ state: "unknown", attempts: 1, next_attempt_at: later });
   await insert({ channel_id: expired, next_attempt_at: later });
   await insert({ channel_id: expired, state: "behind" });
   const groups = await groupSends(context.db);
-  t.same(Object.fromEntries(groups.map(({ situation, count }) => [situation, count])), {
+  const countOf = (wanted: string) =>
+    groups.reduce((sum, { situation, count }) => (situation === wanted ? sum + count : sum), 0);
+  t.same(Object.fromEntries(groups.map(({ situation }) => [situation, countOf(situation)])), {
     due: 2,
-    rate: 3,
     retry: 1,
     order: 1,
     in_flight: 1,
@@ -40,7 +38,7 @@ t.test("each send that is not finished is in one group, by what it waits for", a
     reconnect: 2,
   });
   const due = groups.find(({ situation }) => situation === "due");
-  t.equal(due?.oldest_id, first);
+  t.match(due, { channel_id: connected, oldest_id: first });
   t.ok(Date.now() - (due?.next_attempt_at?.getTime() ?? 0) >= 40_000);
 });
 

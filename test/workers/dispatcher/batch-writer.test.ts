@@ -87,7 +87,7 @@ t.test(
 );
 
 t.test(
-  "an outcome that cannot be written is logged, and its row stays in flight for the sweep",
+  "an outcome that cannot be written is logged, and its row stays in flight for the recovery",
   async (t) => {
     const { context, refs, finish, lines } = await startBatchWriter(t, 2);
     const [bad, good] = refs as [DeliveryRef, DeliveryRef];

@@ -55,7 +55,7 @@ function openQueue(t: Test, overrides: Partial<ClaimQueue<string, Row>> = {}) {
     used -= count;
     loop.onSlotFree();
   };
-  return { loop, lines, add, started, requests, free };
+  return { loop, lines, add, started, requests, free, freeSlots: () => 10 - used };
 }
 
 function startLoop<K, R>(t: Test, queue: ClaimQueue<K, R>) {
@@ -66,6 +66,7 @@ function startLoop<K, R>(t: Test, queue: ClaimQueue<K, R>) {
     hasWakeUps: () => true,
     onClaimed: () => {},
     log,
+    logEvents: { unavailable: "delivery_claims.failed", recovered: "delivery_claims.recovered" },
   });
   void loop.start?.({ fail: (error) => void t.fail(String(error)) });
   t.teardown(() => loop.close?.());
@@ -118,6 +119,133 @@ t.test("a key that sleeps is not claimed, and is when its sleep ends", async (t)
   isAsleep = false;
   await until("its sleep has ended", () => started.includes("a"));
 });
+
+/** Admits as many rows as there are tokens; a key sleeps while there are none. */
+function createTokens(count: number) {
+  let left = count;
+  const admit = async (wanted: readonly KeyRequest<string>[]) =>
+    wanted.map(({ max }) => {
+      const admitted = Math.min(max, left);
+      left -= admitted;
+      return admitted;
+    });
+  const add = (more: number) => {
+    left += more;
+  };
+  return { admit, sleepOf: () => (left > 0 ? 0 : 20), add };
+}
+
+t.test("a key that is admitted fewer rows than its slots is claimed again after its sleep", async (t) => {
+  const tokens = createTokens(3);
+  const { admit, sleepOf } = tokens;
+  const { loop, add, started, requests, freeSlots } = openQueue(t, { admit, sleepOf });
+  add(..."aaaaaaaaaa");
+  loop.wake(["a"]);
+  await until("the admitted rows have started", () => started.length >= 3);
+  t.match(requests, [[{ key: "a", max: 3 }]]);
+  t.equal(freeSlots(), 7);
+  tokens.add(2);
+  await until("its sleep has ended", () => started.length >= 5);
+  t.match(requests[1], [{ key: "a", max: 2 }]);
+  tokens.add(100);
+  await until("all have started", () => started.length === 10);
+  t.equal(freeSlots(), 0);
+});
+
+t.test("slots that are not admitted are free before the claim ends", async (t) => {
+  let answer: ((rows: Row[]) => void) | undefined;
+  const { admit, sleepOf } = createTokens(3);
+  const { loop, started, freeSlots } = openQueue(t, {
+    admit,
+    sleepOf,
+    claim: () =>
+      new Promise<Row[]>((resolve) => {
+        answer = resolve;
+      }),
+  });
+  loop.wake(["a"]);
+  await until("the claim runs", () => answer !== undefined);
+  t.equal(freeSlots(), 7);
+  t.equal(await loop.waitForSlots(), 10, "each slot counts once");
+  answer?.([{ key: "a", dueAt: new Date() }]);
+  await until("the row has started", () => started.length === 1);
+  t.equal(freeSlots(), 9, "the slots that the claim did not use are free too");
+});
+
+t.test("a key that is admitted no rows is not claimed and stays known", async (t) => {
+  let isAdmitted = false;
+  const { loop, add, started, requests, freeSlots } = openQueue(t, {
+    admit: async (wanted) => wanted.map(({ key, max }) => (key === "b" || isAdmitted ? max : 0)),
+    sleepOf: (key) => (key === "a" && started.length > 0 && !isAdmitted ? 20 : 0),
+  });
+  add("a", "b");
+  loop.wake(["a", "b"]);
+  await until("the other key has started", () => started.length > 0);
+  t.same(started, ["b"]);
+  t.notOk(requests.flat().some(({ key }) => key === "a"));
+  t.equal(freeSlots(), 9);
+  isAdmitted = true;
+  await until("it has started without a wake-up", () => started.includes("a"));
+});
+
+t.test("nothing is claimed when no key is admitted", async (t) => {
+  const tokens = createTokens(0);
+  let asked = 0;
+  const { loop, add, started, requests, freeSlots } = openQueue(t, {
+    admit(wanted) {
+      asked += 1;
+      return tokens.admit(wanted);
+    },
+    sleepOf: () => (asked > 0 ? tokens.sleepOf() : 0),
+  });
+  add("a");
+  loop.wake(["a"]);
+  await until("the key was asked for", () => asked === 1 && freeSlots() === 10);
+  t.same(requests, []);
+  tokens.add(1);
+  await until("the row has started", () => started.length === 1);
+});
+
+t.test("a key that is woken for older rows is claimed from their time on", async (t) => {
+  const { loop, add, started, requests } = openQueue(t);
+  add("a");
+  loop.wake(["a"]);
+  await until("the first row has started", () => started.length === 1);
+  const older = new Date(Date.now() - 60_000);
+  add("a");
+  loop.wakeSince([{ key: "a", after: older }]);
+  await until("the second row has started", () => started.length === 2);
+  t.same(
+    requests.map(([request]) => request?.after),
+    [null, older],
+  );
+});
+
+t.test(
+  "a row that is found during a claim is claimed next, also when the claim took later ones",
+  async (t) => {
+    let answer = (_rows: Row[]) => {};
+    const afters: (Date | null)[] = [];
+    const { loop } = openQueue(t, {
+      claim: async ([request]) => {
+        afters.push(request?.after ?? null);
+        return afters.length > 1
+          ? []
+          : new Promise<Row[]>((resolve) => {
+              answer = resolve;
+            });
+      },
+    });
+    const now = Date.now();
+    const [oldest, found] = [new Date(now - 120_000), new Date(now - 60_000)];
+    loop.wakeSince([{ key: "a", after: oldest }]);
+    await until("the claim runs", () => afters.length === 1);
+    loop.wakeSince([{ key: "a", after: found }]);
+    answer([{ key: "a", dueAt: new Date(now) }]);
+    await until("the key is claimed again", () => afters.length > 1);
+    t.same(afters.slice(0, 2), [oldest, found]);
+  },
+);
 
 t.test("keys that sleep keep no other key out", async (t) => {
   const { loop, add, started } = openQueue(t, { sleepOf: (key) => (key === "a" ? 0 : 60_000) });

@@ -1,6 +1,6 @@
 import t, { type Test } from "tap";
 import { recordEvents } from "../../../src/domain/events/record-events.ts";
-import { countUnread, createEventNotifier, tagsOf, wakeUpStream } from "../../../src/queue/wake-ups.ts";
+import { countUnread, createEventNotifier, taggedKey, tagsOf } from "../../../src/queue/wake-ups.ts";
 import type { Fields } from "../../../src/runtime/logging/log.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
 import { configureWebhook } from "../../fixtures/events/events.ts";
@@ -64,7 +64,7 @@ for (const [kind, address] of [
       const ids = await recordForAll();
       t.equal(ids.length, 10);
       await untilDelivered(ids);
-      const unread = () => Promise.all(tags.map((tag) => countUnread(redis, tag)));
+      const unread = () => Promise.all(tags.map((tag) => countUnread(redis, taggedKey(tag, "events"))));
       await until("all wake-ups are read", async () => (await unread()).every((count) => count === 0));
       await until("the outcomes are written", async () => {
         const rows = await db.query("select 1 from deliveries where state = 'delivered' and attempts = 1");
@@ -78,9 +78,9 @@ for (const [kind, address] of [
 
     t.test("invalid wake-ups are ignored", async (t) => {
       const [tag] = tags as [number];
-      await redis.xadd(wakeUpStream(tag), "*", "k", "no-client");
-      await redis.xadd(wakeUpStream(tag), "*", "something", "else");
-      await until("they are read", async () => (await countUnread(redis, tag)) === 0);
+      await redis.xadd(taggedKey(tag, "events"), "*", "k", "no-client");
+      await redis.xadd(taggedKey(tag, "events"), "*", "something", "else");
+      await until("they are read", async () => (await countUnread(redis, taggedKey(tag, "events"))) === 0);
       t.same(complaints(), []);
     });
 

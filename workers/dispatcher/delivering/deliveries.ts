@@ -14,13 +14,13 @@ import {
 } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
 import { type QuarantinedDelivery, recoverDeliveries } from "../../../src/store/events/recover-deliveries.ts";
-import { lockSweep } from "../../../src/store/processes/sweep-lock.ts";
+import { lockRecovery } from "../../../src/store/processes/recovery-lock.ts";
 import { LEASE_LIMITS } from "../../../src/store/processes/workers.ts";
 import type { BatchWriter } from "../batch-writer.ts";
 import type { Claim, ClaimQueue } from "../claim-loop.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import { type EventLane, laneOf } from "../lanes.ts";
-import type { InFlight } from "../stream-consumer.ts";
+import type { InFlight } from "../lifecycle.ts";
 import type { AttemptControl } from "./deliver-event.ts";
 import { type DeliveryOutcome, postponed } from "./outcomes.ts";
 import { createStartPacer } from "./start-pacer.ts";
@@ -191,11 +191,11 @@ export async function recoverQueue({ db, log, aliveForMs, onQuarantined }: Recov
   // After a database outage every worker looks dead: one with a gap itself first waits for the others' heartbeats.
   if (aliveForMs() < WORKER_DEAD_AFTER_MS) return;
   const recovered = await db.transaction(async (tx) =>
-    (await lockSweep(tx, "deliveries")).isLocked ? recoverDeliveries(tx, LEASE_LIMITS) : undefined,
+    (await lockRecovery(tx, "deliveries")) ? recoverDeliveries(tx, LEASE_LIMITS) : undefined,
   );
   if (!recovered) return;
   const { released, quarantined } = recovered;
   quarantined.forEach(onQuarantined);
   if (released + quarantined.length > 0)
-    log.warn("sweep.reclaimed", { released, quarantined: quarantined.length });
+    log.warn("recovery.reclaimed", { released, quarantined: quarantined.length });
 }

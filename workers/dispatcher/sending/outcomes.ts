@@ -18,6 +18,8 @@ export interface MessageOutcome {
   events: EventDraft[];
   /** For the log. */
   error?: MessageError;
+  /** How long the channel may send nothing, because the platform has asked for a pause. */
+  pauseMs?: number;
   /** True when a new token decides when the next attempt follows, and not the delay. */
   waitsForReconnect?: true;
   fault?: Error;
@@ -89,14 +91,14 @@ export function retryLater(
   retry: SpecificOutcome<"retry">,
 ): MessageOutcome {
   const { error: platformError, wait = 0, pair } = retry;
-  // No request was made: the platform asked for a pause earlier.
-  const isHeld = platformError === undefined && wait > 0;
-  const delay = isHeld ? wait : Math.max(wait, (pair ? pairRetryDelay : sendRetryDelay)(row.attempts + 1));
+  // Without a request: the platform asked for a pause earlier.
+  if (platformError === undefined && wait > 0) return { ...notAttempted(progress), pauseMs: wait };
+  const delay = Math.max(wait, (pair ? pairRetryDelay : sendRetryDelay)(row.attempts + 1));
   const error = platformError && toMessageError(platformError);
   return {
     finish: {
       ...reschedule(row, progress, delay),
-      attempt: isHeld ? null : toAttempt(progress, "retry", error),
+      attempt: toAttempt(progress, "retry", error),
       error: error ? JSON.stringify(error) : null,
     },
     events: [],
@@ -105,8 +107,8 @@ export function retryLater(
 }
 
 /**
- * For a message that was refused because of a dead token. The delay is always short: the sweep postpones the
- * message while its channel needs a new token, and a token that was replaced meanwhile is used soon.
+ * For a message that was refused because of a dead token. The delay is always short: the message keeps its place before
+ * later ones to the same person, and a token that was replaced meanwhile is used soon.
  */
 export function retryAfterReconnect(
   row: ClaimedSend,
@@ -122,9 +124,15 @@ export function retryAfterReconnect(
   return { finish, events: [], error, waitsForReconnect: true };
 }
 
-/** Due again immediately; no attempt is counted. */
-export const notAttempted = (row: ClaimedSend, progress: Progress): MessageOutcome => ({
-  finish: reschedule(row, progress, 0),
+/** Waits again at its place; no attempt is counted. */
+export const notAttempted = (progress: Progress): MessageOutcome => ({
+  finish: { ...progressColumns(progress), outcome: "waiting", steps: [], attempt: null },
+  events: [],
+});
+
+/** For a message whose status webhook came before this attempt. */
+export const settled = (progress: Progress): MessageOutcome => ({
+  finish: { ...progressColumns(progress), outcome: "settled", steps: [], attempt: null },
   events: [],
 });
 

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
 
@@ -10,6 +11,7 @@ import type { Log } from "../../../src/runtime/logging/log.ts";
 const MAX_FAILURES = 5;
 const FIRST_PAUSE_MS = 1 * SECOND;
 const MAX_PAUSE_MS = 30 * SECOND;
+const MAX_KNOWN_CHANNELS = 10_000;
 
 interface Outage {
   failures: number;
@@ -23,8 +25,8 @@ export type PlatformAvailability = ReturnType<typeof createPlatformAvailability>
 
 export function createPlatformAvailability(log: Log, now: () => number = Date.now) {
   const outages = new Map<string, Outage>();
-  /** Platforms of the channels whose sends had no connection. */
-  const platformsByChannel = new Map<string, string>();
+  /** Platforms of the channels that this process has sent messages of. */
+  const platformsByChannel = new LRUCache<string, string>({ max: MAX_KNOWN_CHANNELS });
   const isUnreachable = ({ failures }: Outage) => failures >= MAX_FAILURES;
   const outageOf = (channelId: string) => {
     const outage = outages.get(platformsByChannel.get(channelId) ?? "");
@@ -45,32 +47,27 @@ export function createPlatformAvailability(log: Log, now: () => number = Date.no
     const outage = outages.get(platform);
     if (!outage) return;
     outages.delete(platform);
-    for (const [channelId, name] of platformsByChannel)
-      if (name === platform) platformsByChannel.delete(channelId);
     if (isUnreachable(outage)) log.info("platform.recovered", { platform });
   }
 
   return {
-    /** True when a send of the channel may start. `release` follows when it has ended. */
-    acquire(channelId: string): boolean {
+    /** Milliseconds until sends of the channel may start. */
+    sleepOf: (channelId: string): number => Math.max(0, (outageOf(channelId)?.pausedUntil ?? 0) - now()),
+    /** Returns how many of `count` sends of the channel may start. `release` follows when they have ended. */
+    acquire(channelId: string, count: number): number {
       const outage = outageOf(channelId);
-      if (!outage) return true;
-      if (outage.probe !== undefined || outage.pausedUntil > now()) return false;
+      if (!outage) return count;
+      if (count === 0 || outage.probe !== undefined || outage.pausedUntil > now()) return 0;
       outage.probe = channelId;
-      return true;
+      return 1;
     },
     release(channelId: string): void {
       const outage = outageOf(channelId);
       if (outage?.probe === channelId) outage.probe = undefined;
     },
     record({ platform, channel_id }: { platform: string; channel_id: string }, hasConnection: boolean): void {
-      if (!hasConnection) platformsByChannel.set(channel_id, platform);
+      platformsByChannel.set(channel_id, platform);
       (hasConnection ? recordAnswer : recordFailure)(platform);
     },
-    /** Platforms whose sends wait. */
-    pausedPlatforms: (): string[] =>
-      [...outages]
-        .filter(([, outage]) => isUnreachable(outage) && outage.pausedUntil > now())
-        .map(([platform]) => platform),
   };
 }

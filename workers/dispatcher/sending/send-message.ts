@@ -1,13 +1,18 @@
 import { invalidateChannelToken } from "../../../src/domain/channels/channels.ts";
 import type { MessageError } from "../../../src/domain/messages/message-errors.ts";
 import type { PlatformError } from "../../../src/platforms/errors/platform-error.ts";
+import { type PagePlatform, toPageBodies } from "../../../src/platforms/pages/messages.ts";
+import type { Platforms } from "../../../src/platforms/platforms.ts";
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
 import { createBatcher } from "../../../src/runtime/async/batcher.ts";
 import { MAX_START_DELAY_MS } from "../../../src/runtime/deadlines.ts";
+import { parseJson } from "../../../src/runtime/json/json.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
-import type { UnitOfWork } from "../../../src/runtime/watchdog/work-tracker.ts";
+import { openChannelToken } from "../../../src/security/channel-token.ts";
+import type { SecretBox } from "../../../src/security/secret-box.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { type ClaimedSend, markSending, type SendMark } from "../../../src/store/messages/claim-sends.ts";
+import type { Claim } from "../claim-loop.ts";
 import {
   accepted,
   internalFailure,
@@ -18,10 +23,11 @@ import {
   refused,
   retryAfterReconnect,
   retryLater,
+  settled,
   toMessageError,
   unknown,
 } from "./outcomes.ts";
-import { type RequestParts, requestsOf } from "./platform-requests.ts";
+import type { SendControl } from "./sends.ts";
 
 interface SenderParts extends RequestParts {
   db: Database;
@@ -30,8 +36,9 @@ interface SenderParts extends RequestParts {
   unknownTimeoutMs: number;
 }
 
-interface SendParts extends SenderParts {
-  unit: UnitOfWork;
+interface SendParts extends SenderParts, Omit<SendControl, "isStopped"> {
+  /** False when the process stops, or when the claim was so long ago that the lease may be lost. */
+  mayStart: boolean;
   /** Records that a request is about to be sent. */
   mark(mark: Omit<SendMark, "lease">): Promise<MarkOutcome>;
 }
@@ -49,8 +56,11 @@ export function createMessageSender(parts: SenderParts) {
       return ({ id }) => (marked.has(id) ? "marked" : "lost");
     },
   });
-  return (row: ClaimedSend, lease: string, unit: UnitOfWork): Promise<MessageOutcome | undefined> =>
-    sendMessage({ ...parts, unit, mark: (mark) => marks.add({ ...mark, lease }) }, row);
+  return async (row: ClaimedSend, { lease, claimedAt }: Claim, { isStopped, ...control }: SendControl) => {
+    const mayStart = !isStopped() && performance.now() - claimedAt <= MAX_START_DELAY_MS;
+    const mark = (sendMark: Omit<SendMark, "lease">) => marks.add({ ...sendMark, lease });
+    return sendMessage({ ...parts, ...control, mayStart, mark }, row);
+  };
 }
 
 async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageOutcome | undefined> {
@@ -62,10 +72,14 @@ async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageO
     requests,
     unknownTimeoutMs: parts.unknownTimeoutMs,
   });
+  if (row.is_settled) return settled(progress());
+  if (!parts.mayStart) return notAttempted(progress());
   try {
     for (const request of requestsOf(parts, row).slice(ids.length)) {
       const marked = await markAttempt(parts, row, ids);
-      if (marked !== "marked") return marked === "lost" ? undefined : notAttempted(row, progress());
+      if (marked === "lost") return undefined;
+      if (marked !== "marked" || !(ids.length > 0 || (await parts.hasToken())))
+        return notAttempted(progress());
       parts.unit.resume();
       const sent = await sendRequest(request, requests);
       const { outcome } = sent;
@@ -153,3 +167,43 @@ async function outcomeOfFailedRequest(
     }
   }
 }
+
+/** Options of a message besides its content. */
+interface SendOptions {
+  context?: { message_id: string };
+  messaging_type?: string;
+  tag?: string;
+}
+
+interface RequestParts {
+  platforms: Platforms;
+  secretBox: SecretBox;
+}
+
+/** Returns the requests that send a message, in order. Throws when it cannot be built; a retry rarely helps. */
+function requestsOf(
+  { platforms, secretBox }: RequestParts,
+  row: ClaimedSend,
+): (() => Promise<SendOutcome>)[] {
+  const { id, recipient: to, type } = row;
+  const token = openChannelToken(secretBox, row.channel_id, row.token_sealed);
+  const about = { client: row.client_id, channel: row.channel_id, message_id: id };
+  const content = parseJson(row.content);
+  const { context, messaging_type: messagingType, tag }: SendOptions = JSON.parse(row.options ?? "{}");
+  if (row.platform === "chatapp") {
+    const { waba_id: wabaId, phone_number_id: phoneNumberId } = row;
+    if (wabaId === null || phoneNumberId === null) throw new Error("the channel has no number");
+    const number = { wabaId, phoneNumberId, token, about };
+    return [() => platforms.chat.messages.send(number, { id, to, type, content, context })];
+  }
+  const { page_id: pageId } = row;
+  if (pageId === null) throw new Error("the channel has no page");
+  const { messages } = PAGE_PLATFORMS[row.platform as PagePlatform](platforms);
+  const bodies = toPageBodies({ to, type, content, context, messagingType, tag });
+  return bodies.map((body) => () => messages.send({ pageId, token, about }, body));
+}
+
+const PAGE_PLATFORMS = {
+  photoapp: ({ photo }: Platforms) => photo,
+  socialapp: ({ social }: Platforms) => social,
+} as const;

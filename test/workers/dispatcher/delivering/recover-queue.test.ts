@@ -44,7 +44,7 @@ t.test("a worker with a recent heartbeat gap does not reclaim rows of others", a
   t.match(await readDelivery(context, ref.id), { worker_id: "wrk_gone" });
   await recoverQueue({ ...parts, aliveForMs: () => 10_000 });
   t.match(await readDelivery(context, ref.id), { state: "pending", deaths: 1, worker_id: null });
-  t.same(events(), ["sweep.reclaimed"]);
+  t.same(events(), ["recovery.reclaimed"]);
 });
 
 t.test("a recovery whose transaction is repeated logs and counts a quarantined delivery once", async (t) => {
@@ -54,7 +54,7 @@ t.test("a recovery whose transaction is repeated logs and counts a quarantined d
   await recoverQueue({ ...parts, db: withRepeatedTransactions(context.db) });
   t.match(lines, [
     { level: "error", event: "delivery.quarantined", client: ref.clientId, event_id: ref.id, deaths: 5 },
-    { level: "warn", event: "sweep.reclaimed", released: 2, quarantined: 1 },
+    { level: "warn", event: "recovery.reclaimed", released: 2, quarantined: 1 },
   ]);
   t.equal(lines.length, 2);
   t.match(await metrics.text(), /herald_deliveries_total\{state="failed",process="dispatcher"\} 1/);
@@ -64,7 +64,7 @@ t.test("a recovery whose transaction is repeated logs what it reclaimed once", a
   const { context, parts, events } = await open(t);
   await insertDueDeliveries(context, 1, ORPHAN);
   await recoverQueue({ ...parts, db: withRepeatedTransactions(context.db) });
-  t.same(events(), ["sweep.reclaimed"]);
+  t.same(events(), ["recovery.reclaimed"]);
 });
 
 t.test("a heartbeat gap resets the time for which a worker has been alive", async (t) => {

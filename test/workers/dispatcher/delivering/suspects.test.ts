@@ -255,7 +255,7 @@ t.test("a suspect is not claimed while its client's circuit breaker is open", as
   const [suspect] = (await makeClientEvents(later)) as [string];
   const { redis, metrics } = await startDispatcher(t, { config });
   // A clock that is ahead keeps the breaker open for a minute longer.
-  const breakers = createBreakers(redis, 1, { now: () => Date.now() + MINUTE });
+  const breakers = createBreakers(redis, [18], { now: () => Date.now() + MINUTE });
   const { client_id } = await readDelivery({ db }, suspect);
   const destination = { clientId: client_id as string, origin: new URL(backend.url).origin };
   for (let failures = 0; failures < 5; failures++)

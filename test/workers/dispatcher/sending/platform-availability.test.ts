@@ -15,7 +15,7 @@ function open() {
   const fail = (channel = ONE, times = 1) => {
     for (let count = 0; count < times; count += 1) availability.record(channel, false);
   };
-  const canStart = ({ channel_id }: typeof ONE) => availability.acquire(channel_id);
+  const canStart = ({ channel_id }: typeof ONE) => availability.acquire(channel_id, 1) > 0;
   const pass = (milliseconds: number) => {
     time += milliseconds;
   };
@@ -30,8 +30,19 @@ t.test("after five sends without a connection the platform's sends wait", async 
   t.notOk(canStart(ONE), "on every channel that failed");
   t.notOk(canStart(OTHER));
   t.ok(canStart(ELSEWHERE), "not on other platforms");
-  t.same(availability.pausedPlatforms(), ["chatapp"]);
+  t.same(
+    [ONE, OTHER, ELSEWHERE].map(({ channel_id }) => availability.sleepOf(channel_id)),
+    [1_000, 1_000, 0],
+  );
   t.same(events(), ["platform.unreachable"]);
+});
+
+t.test("a channel whose sends were answered before waits too", async (t) => {
+  const { availability, fail, canStart } = open();
+  availability.record(OTHER, true);
+  fail(ONE, 5);
+  t.notOk(canStart(OTHER));
+  t.ok(canStart(ELSEWHERE));
 });
 
 t.test("an answer between failures starts the count again", async (t) => {
@@ -52,7 +63,7 @@ t.test(
       pass(pause - 1);
       t.notOk(canStart(ONE), `not before ${pause} ms`);
       pass(1);
-      t.same(availability.pausedPlatforms(), []);
+      t.equal(availability.sleepOf(ONE.channel_id), 0);
       t.ok(canStart(ONE));
       t.notOk(canStart(OTHER), "one tries already");
       fail(ONE);

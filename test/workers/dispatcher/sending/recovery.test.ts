@@ -19,11 +19,10 @@ import { until } from "../../../fixtures/until.ts";
 
 /** Columns of a send that a dead dispatcher claimed. */
 const expiredLease = () => ({
-  state: "in_hand",
+  state: "claimed",
   worker_id: "wrk_dead",
   lease: randomUUID(),
   claimed_at: new Date(Date.now() - MINUTE),
-  enqueued_at: null,
 });
 
 t.test("recovery of sends", async (t) => {
@@ -62,7 +61,7 @@ t.test("recovery of sends", async (t) => {
     const sending = { sending_at: new Date(), started_at: new Date() };
     const id = await queueMessage(context, {
       to: "5511900000003",
-      // Claimed in the future, so that the sweep does not find the lease expired before the status is stored.
+      // Claimed in the future, so that the recovery does not find the lease expired before the status is stored.
       sendColumns: { ...expiredLease(), ...sending, claimed_at: new Date(Date.now() + HOUR) },
     });
     await context.db.query(

@@ -1,0 +1,231 @@
+import { type EventDraft, recordEvents } from "../../../src/domain/events/record-events.ts";
+import type { Rates } from "../../../src/queue/rates.ts";
+import { type EventNotifier, notifyAfterCommit } from "../../../src/queue/wake-ups.ts";
+import type { Log } from "../../../src/runtime/logging/log.ts";
+import type { UnitOfWork, WorkTracker } from "../../../src/runtime/watchdog/work-tracker.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import {
+  type ClaimedSend,
+  claimSends,
+  type DueSendKey,
+  pollSends,
+  releaseSendClaim,
+  type SendKey,
+} from "../../../src/store/messages/claim-sends.ts";
+import { finishSends, type SendFinish } from "../../../src/store/messages/finish-sends.ts";
+import { releaseNextSends } from "../../../src/store/messages/send-order.ts";
+import type { BatchWriter } from "../batch-writer.ts";
+import type { Claim, ClaimQueue, KeyRequest } from "../claim-loop.ts";
+import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+import { SEND_LANE, type SendLane } from "../lanes.ts";
+import type { InFlight } from "../lifecycle.ts";
+import { hasConnection, type MessageOutcome } from "./outcomes.ts";
+import type { PlatformAvailability } from "./platform-availability.ts";
+
+/**
+ * The life of a send. Its row in sends is
+ * behind: an earlier message to the same person comes first. The transaction that finishes that one releases it.
+ * waiting: due when next_attempt_at has passed. A retry waits here too, before the messages that were accepted later.
+ * claimed: the claim loop has given it to this dispatcher, with a lease, a slot and a token of its channel's rate.
+ * sending: claimed, and `sending_at` is on disk: from now on no other dispatcher may send it. The request follows.
+ * unknown: the request may have arrived, and its outcome is awaited. It is never sent again.
+ * deleted, or waiting again: the batch writer has written the outcome, which is unwritten until then.
+ * A claimed send waits again at its place, without an attempt, when the process stops, the queue is held, its start comes
+ * too late, or the platform has asked for a pause. The recovery makes sends of dead dispatchers wait again, or unknown.
+ */
+
+interface SendsParts {
+  /** This dispatcher's id in the rows. */
+  worker: string;
+  db: Database;
+  log: Log;
+  limiter: ConcurrencyLimiter<SendLane>;
+  rates: Rates;
+  availability: PlatformAvailability;
+  /** Called when a slot was released. */
+  onSlotFree(): void;
+  batchWriter: BatchWriter<FinishedSend>;
+  tracker: WorkTracker;
+  /** Undefined when the lease was lost and another worker decides the outcome. */
+  send(row: ClaimedSend, claim: Claim, control: SendControl): Promise<MessageOutcome | undefined>;
+  record(row: ClaimedSend, result: MessageOutcome, ms: number): void;
+}
+
+/** The send as its dispatcher controls it. */
+export interface SendControl {
+  unit: UnitOfWork;
+  /** True when no further request may start. */
+  isStopped(): boolean;
+  /** Asked right before the first request; false when the send has no token of its channel's rate. */
+  hasToken(): Promise<boolean>;
+}
+
+/** The reserve of the buckets: requests that start later than this after their tokens were taken could exceed the rate. */
+const MAX_TOKEN_AGE_MS = 100;
+
+export function createSends(parts: SendsParts) {
+  const { worker, db, log, limiter, rates, availability, batchWriter } = parts;
+  const running = new Set<Promise<void>>();
+  let isStopped = false;
+  /** One suspect at a time, so that one that kills its dispatcher adds no death to another. */
+  let suspects = 0;
+
+  function acquire({ channelId, isSuspect }: SendKey, count: number): number {
+    if (isSuspect && suspects > 0) return 0;
+    const allowed = availability.acquire(channelId, isSuspect ? 1 : count);
+    const acquired = limiter.acquireUpTo(SEND_LANE, channelId, allowed);
+    if (allowed > 0 && acquired === 0) availability.release(channelId);
+    if (isSuspect) suspects += acquired;
+    return acquired;
+  }
+
+  function release({ channelId, isSuspect }: SendKey, count: number): void {
+    if (isSuspect) suspects -= count;
+    for (let left = count; left > 0; left -= 1) limiter.release(SEND_LANE, channelId);
+    availability.release(channelId);
+  }
+
+  /** Unused tokens are returned, also when the claim fails: nothing of it is sent. */
+  async function claim(requests: readonly KeyRequest<SendKey>[], token: string): Promise<ClaimedSend[]> {
+    const unused = new Map(requests.map(({ key, max }) => [idOf(key), max]));
+    try {
+      const wanted = requests.map(({ key, max, after }) => ({ ...key, max, after }));
+      const rows = await claimSends(db, wanted, { token, worker });
+      for (const row of rows) unused.set(idOf(keyOf(row)), (unused.get(idOf(keyOf(row))) ?? 0) - 1);
+      return rows;
+    } finally {
+      for (const { key } of requests) rates.give(key, unused.get(idOf(key)) ?? 0);
+    }
+  }
+
+  function start(row: ClaimedSend, claim: Claim): void {
+    const work = attempt(row, claim).finally(() => running.delete(work));
+    running.add(work);
+  }
+
+  async function attempt(row: ClaimedSend, claim: Claim): Promise<void> {
+    const unit = parts.tracker.begin(`message ${row.id} client ${row.client_id}`);
+    const onCallEnd = () => {
+      release(keyOf(row), 1);
+      parts.onSlotFree();
+    };
+    try {
+      const began = performance.now();
+      const control = { unit, isStopped: () => isStopped, hasToken: () => hasToken(keyOf(row), claim) };
+      const result = await parts.send(row, claim, control).finally(onCallEnd);
+      if (result) await finish(row, claim, result, Math.round(performance.now() - began));
+      else log.warn("message.lease_lost", { client: row.client_id, message_id: row.id });
+    } finally {
+      unit.end();
+    }
+  }
+
+  /** Exchanges an old token: its bucket may have been filled again meanwhile. */
+  async function hasToken(key: SendKey, { claimedAt }: Claim): Promise<boolean> {
+    if (performance.now() - claimedAt <= MAX_TOKEN_AGE_MS) return true;
+    rates.give(key, 1);
+    return (await rates.take([{ ...key, count: 1 }]))[0] === 1;
+  }
+
+  async function finish(
+    row: ClaimedSend,
+    { lease }: Claim,
+    result: MessageOutcome,
+    ms: number,
+  ): Promise<void> {
+    const { client_id, id } = row;
+    const isReachable = hasConnection(result);
+    if (isReachable !== undefined) availability.record(row, isReachable);
+    if (result.pauseMs) rates.pause(keyOf(row), result.pauseMs);
+    parts.record(row, result, ms);
+    await batchWriter.finish({ client_id, id, lease, ...result.finish, events: result.events });
+  }
+
+  const queue: ClaimQueue<SendKey, ClaimedSend> = {
+    idOf,
+    keyOf,
+    dueAtOf: ({ attempts, next_attempt_at }) => (attempts === 0 ? next_attempt_at : undefined),
+    freeSlots: () => limiter.freeSlots(),
+    acquire,
+    release,
+    sleepOf: ({ channelId }) => Math.max(rates.sleepOf(channelId), availability.sleepOf(channelId)),
+    async poll(last, limit) {
+      const keys = await pollSends(db, last, limit);
+      return keys.map(({ after, ...key }) => ({ key, after }));
+    },
+    waitUntilReady: batchWriter.waitForDrain,
+    admit: (requests) => rates.take(requests.map(({ key, max }) => ({ ...key, count: max }))),
+    claim,
+    releaseClaim: (token) => releaseSendClaim(db, { token, worker }),
+    start: (rows, claim) => {
+      for (const row of rows) start(row, claim);
+    },
+  };
+
+  const inFlight: InFlight = {
+    count: () => running.size,
+    stop() {
+      isStopped = true;
+    },
+    async drain() {
+      while (running.size > 0) await Promise.all(running);
+    },
+    // Open requests are awaited: the outcome of an aborted one would be unknown.
+    abort: () => {},
+    abandonWrites: () => batchWriter.abandon(),
+  };
+  return { ...inFlight, queue };
+}
+
+const idOf = ({ channelId, batchId, isSuspect }: SendKey): string => `${channelId} ${batchId} ${isSuspect}`;
+
+const keyOf = ({ client_id, channel_id, batch_id, is_suspect }: ClaimedSend): SendKey => ({
+  clientId: client_id,
+  channelId: channel_id,
+  batchId: batch_id,
+  isSuspect: is_suspect,
+});
+
+/** The outcome of a send, and the events for its client. */
+export interface FinishedSend extends SendFinish {
+  events: readonly EventDraft[];
+}
+
+interface WriteSendsParts {
+  db: Database;
+  /** Notifies of the events. */
+  notifier: EventNotifier;
+  /** Called with the keys of sends that waited for these. */
+  onReleased(keys: readonly DueSendKey[]): void;
+}
+
+/**
+ * Writes the outcomes of sends whose lease still holds, and their events, and releases the next sends to the same people, in
+ * one transaction. Returns the ids of these sends.
+ */
+export async function writeSends(
+  { db, notifier, onReleased }: WriteSendsParts,
+  sends: readonly FinishedSend[],
+): Promise<string[]> {
+  const { finished, released } = await notifyAfterCommit({ db, notifier }, async (tx, deferredNotifier) => {
+    const leased = await finishSends(
+      tx,
+      sends.map(({ events, ...finish }) => finish),
+    );
+    const leasedIds = new Set(leased.map(({ id }) => id));
+    await recordEvents(
+      tx,
+      sends.flatMap(({ id, events }) => (leasedIds.has(id) ? events : [])),
+      deferredNotifier,
+    );
+    return { finished: leased, released: await releaseNextSends(tx, leased) };
+  });
+  onReleased(released);
+  return finished.map(({ id }) => id);
+}
+
+/** Drops the platform's ids, the only remote text that Postgres may reject; undefined when there are none. */
+export function withoutPlatformIds(send: FinishedSend): FinishedSend | undefined {
+  if (send.platform_message_id === null && send.caption_message_id === null) return undefined;
+  return { ...send, platform_message_id: null, caption_message_id: null };
+}
