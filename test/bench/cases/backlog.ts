@@ -19,7 +19,7 @@ const INSERT_MESSAGES = `
   select client_id, id, channel_id, 'chatapp', recipient, 'phone', 'text', '{"body":"Hi"}'
   from waiting`;
 
-/** Inserts messages to different people that the sweep has to enqueue. */
+/** Inserts messages to different people that wait. */
 const INSERT_SENDS = `
   with waiting as (
     select

@@ -1,6 +1,5 @@
 import { Redis } from "ioredis";
 import { recordEvents } from "../../../src/domain/events/record-events.ts";
-import { streamKey } from "../../../src/queue/streams.ts";
 import { until } from "../../fixtures/until.ts";
 import { monotonicMs } from "../clock.ts";
 import type { BenchContext } from "../frame/context.ts";
@@ -44,7 +43,7 @@ export async function discardWaiting({ db, settings }: BenchContext): Promise<vo
   await db.query(CANCEL_WAITING);
   await db.query("delete from sends");
   const redis = new Redis(settings.REDIS_URL as string);
-  for (const key of ["{18}:events", streamKey("outbound", 0)]) await redis.xtrim(key, "MAXLEN", 0);
+  for (const key of ["{18}:events", "{18}:outbound"]) await redis.xtrim(key, "MAXLEN", 0);
   await redis.quit();
 }
 

@@ -1,6 +1,5 @@
 import "reflect-metadata";
 import { container } from "tsyringe";
-import { registerQueueNotifiers } from "../../../src/composition/queue-notifiers.ts";
 import { registerShared } from "../../../src/composition/shared.ts";
 import {
   DATABASE,
@@ -10,8 +9,6 @@ import {
   resolve,
 } from "../../../src/composition/tokens.ts";
 import { awaitConnection } from "../../../src/queue/redis.ts";
-import { createStreams } from "../../../src/queue/streams.ts";
-import { until } from "../../fixtures/until.ts";
 import type { BenchContext } from "../frame/context.ts";
 
 export type HeraldProducer = Awaited<ReturnType<typeof openProducer>>;
@@ -20,7 +17,6 @@ export type HeraldProducer = Awaited<ReturnType<typeof openProducer>>;
 export async function openProducer({ config, teardown }: BenchContext) {
   const parts = container.createChildContainer();
   registerShared(parts, { ...config, LOG_LEVEL: "warn" }, "bench");
-  registerQueueNotifiers(parts);
   const [db, redis] = [resolve(parts, DATABASE), resolve(parts, REDIS)];
   const notifiers = [resolve(parts, EVENT_NOTIFIER), resolve(parts, MESSAGE_NOTIFIER)] as const;
   await awaitConnection(redis, 5_000);
@@ -30,13 +26,5 @@ export async function openProducer({ config, teardown }: BenchContext) {
     redis.disconnect();
     await db.close();
   });
-  const streams = createStreams(redis, 1);
-  return {
-    db,
-    events: notifiers[0],
-    messages: notifiers[1],
-    /** Waits until the stream of messages has this many entries. */
-    untilQueued: (count: number) =>
-      until(`${count} entries are in the stream`, async () => (await streams.depth("{outbound:0}")) >= count),
-  };
+  return { db, events: notifiers[0], messages: notifiers[1] };
 }

@@ -21,7 +21,7 @@ import { testSettings } from "../../fixtures/processes/settings.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** Clients whose backend leaves events unanswered, dispatchers that the test kills, and a sweep without their waits. */
+/** Clients whose backend leaves events unanswered, dispatchers that the test kills, and a recovery without their waits. */
 async function openCluster(t: Test) {
   const settings = await testSettings(t, { PRIVATE_DESTINATIONS: "127.0.0.0/8" });
   const config = readConfig(settings);
@@ -36,7 +36,7 @@ async function openCluster(t: Test) {
     if (left <= 0) response.end();
   };
   const quarantined: unknown[] = [];
-  const sweep = () =>
+  const recover = () =>
     recoverQueue({
       db,
       log: captureLog().log,
@@ -72,7 +72,7 @@ async function openCluster(t: Test) {
     );
     return new Map(rows.map(({ id, deaths }) => [id, deaths]));
   };
-  return { config, db, backend, quarantined, sweep, makeEvent, startDispatcher, listInFlight };
+  return { config, db, backend, quarantined, recover, makeEvent, startDispatcher, listInFlight };
 }
 
 t.test("an event that kills each of its dispatchers is quarantined, and no other event is", async (t) => {
@@ -89,14 +89,14 @@ t.test("an event that kills each of its dispatchers is quarantined, and no other
   const others = [await makeEvent(1), await makeEvent(1)];
   /** Kills a dispatcher that has the poisonous event and these in flight; returns the suspects in flight. */
   const killDispatcher = async (neighbours: typeof others, deaths: number) => {
-    const [dispatcher] = await Promise.all([cluster.startDispatcher(), cluster.sweep()]);
+    const [dispatcher] = await Promise.all([cluster.startDispatcher(), cluster.recover()]);
     const before = arrivals(poison.id).length;
     await until("the event arrives", () => arrivals(poison.id).length > before);
     await until("its neighbours arrive", () => neighbours.every(({ id }) => arrivals(id).length === 1));
     const inFlight = await listInFlight();
     await dispatcher.kill();
     await until(`death ${deaths} is counted`, async () => {
-      await cluster.sweep();
+      await cluster.recover();
       const row = await readDelivery({ db }, poison.id);
       return deaths === MAX_DEATHS ? row.state === "failed" : row.deaths === deaths;
     });
