@@ -45,14 +45,14 @@ interface SendingParts {
 /** Creates the parts that send messages to the platforms: slots, rates, claim loop, recovery. */
 export function createMessageSending(c: DependencyContainer, parts: SendingParts) {
   const [config, log, metrics] = [resolve(c, CONFIG), resolve(c, LOG), resolve(c, METRICS)];
-  const redisState = resolve(c, REDIS_STATE);
+  const [redisState, tags] = [resolve(c, REDIS_STATE), resolve(c, TAGS)];
   const limiter = createConcurrencyLimiter({ slots: config.DISPATCHER_CONCURRENCY, lanes: SEND_LANES });
   const rates = createRates({
     redis: resolve(c, REDIS),
-    tags: resolve(c, TAGS),
+    tags,
     perSecond: config.CHANNEL_RATE_PER_SECOND,
     // In a cluster this is the state of all nodes; the channels of the others keep their buckets in Redis.
-    isWritable: () => resolve(c, TAGS).length > 1 || redisState.isWritable(),
+    isWritable: () => tags.length > 1 || redisState.isWritable(),
     liveDispatchers: parts.aliveCount,
   });
   const sends = createSends({
@@ -86,7 +86,7 @@ export function createMessageSending(c: DependencyContainer, parts: SendingParts
   });
   const consumer = createWakeUpConsumer({
     lane: SEND_LANE,
-    tags: resolve(c, TAGS),
+    tags,
     connect: () => createWakeUpClient(config),
     waitForSlots: loop.waitForSlots,
     wake: (entries) => loop.wake(entries.filter(isOutboundEntry).map(toOutboundKey)),

@@ -12,8 +12,6 @@ import { readQueueHold } from "../store/processes/queue-hold.ts";
 export interface QueueHold {
   /** The state at the last check. */
   isHeld(): boolean;
-  /** Reads the hold from Postgres; true while the queue is held. */
-  check(): Promise<boolean>;
 }
 
 const CHECK_INTERVAL_MS = 1 * SECOND;
@@ -21,20 +19,19 @@ const CHECK_INTERVAL_MS = 1 * SECOND;
 export function createQueueHold({ db, log }: { db: Queryable; log: Log }): QueueHold & Worker {
   let isHeld = false;
 
-  async function check(): Promise<boolean> {
+  async function check(): Promise<void> {
     const { held, since } = await readQueueHold(db);
-    if (held === isHeld) return held;
+    if (held === isHeld) return;
     isHeld = held;
     if (held) log.warn("queue.held", { since });
     else log.info("queue.released");
-    return held;
   }
 
   const checkLoop = repeat({
     name: "hold_check",
     intervalMs: CHECK_INTERVAL_MS,
-    work: async () => void (await check()),
+    work: check,
     log,
   });
-  return { ...checkLoop, isHeld: () => isHeld, check };
+  return { ...checkLoop, isHeld: () => isHeld };
 }

@@ -127,7 +127,7 @@ function createNotifier<K>(
 }
 
 /** Collects the clients of one run of a transaction; `release` notifies and is called after the commit. */
-export function deferUntilCommit(notifier: EventNotifier): EventNotifier & { release(): void } {
+function deferUntilCommit(notifier: EventNotifier): EventNotifier & { release(): void } {
   const deferred: string[] = [];
   return {
     notify: (clientIds) => void deferred.push(...clientIds),

@@ -2,13 +2,12 @@ import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";
 import { startRedis } from "../../src/local/redis.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
-import { newId } from "../../src/runtime/ids.ts";
-import { acceptMessages } from "../../src/store/messages/accept-messages.ts";
 import { findMessage, listMessages } from "../../src/store/messages/messages.ts";
 import { holdQueue, releaseQueue } from "../../src/store/processes/queue-hold.ts";
 import { times } from "../fixtures/events/deliveries.ts";
 import { withoutRetries } from "../fixtures/events/queue-rows.ts";
 import { insertSendBacklog } from "../fixtures/messages/backlog.ts";
+import { acceptMessage } from "../fixtures/messages/send-queue.ts";
 import { findRateExcess, openConnections } from "../fixtures/messages/send-rate.ts";
 import {
   answerAccepted,
@@ -120,24 +119,11 @@ async function testRows(t: Test): Promise<void> {
   t.test("a message that is committed late is sent after later ones", async (t) => {
     const raw = await connectRawClient(t, context.config.DATABASE_URL);
     await raw.query("begin");
-    const late = newId("msg");
-    await acceptMessages(withoutRetries(raw), [
-      {
-        client_id: tenant.id,
-        id: late,
-        channel_id: context.channelId,
-        recipient: newPerson(),
-        recipient_kind: "phone",
-        type: "text",
-        content: '{"body":"Hi"}',
-        options: null,
-        external_ref: null,
-        request_id: "req_1",
-        key_id: null,
-        fingerprint: null,
-        reply_sealed: null,
-      },
-    ]);
+    const { id: late } = await acceptMessage(
+      { clientId: tenant.id, channelId: context.channelId },
+      withoutRetries(raw),
+      { to: newPerson() },
+    );
     const ids = await queueMessages(context, context, ...times(5, () => ({ to: newPerson() })));
     await untilReceived(context, ids);
     t.same(receivedOf([late]), []);

@@ -123,7 +123,7 @@ t.test("the message intake", async (t) => {
     t.same(
       notified.map(({ channelId }) => channelId),
       rows.filter(({ state }) => state === "waiting").map(({ channel_id }) => channel_id),
-      "one that waits for another wakes nobody",
+      "one that waits for another wakes no dispatcher",
     );
   });
 
