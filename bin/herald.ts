@@ -1,6 +1,6 @@
 import "reflect-metadata";
 import { container } from "tsyringe";
-import { runCommand } from "../src/commands/program/program.ts";
+import { runCommand } from "../src/commands/program.ts";
 import { openCommandContext } from "../src/composition/herald.ts";
 
 process.stdout.on("error", () => {}); // a closed pipe (herald ... | head) is not an error

@@ -1,6 +1,6 @@
 import "reflect-metadata";
-import { tryReadConfig } from "../src/composition/run-process.ts";
-import { createLog } from "../src/runtime/logging/log.ts";
+import { tryReadConfig } from "../src/composition/run-workers.ts";
+import { createLog } from "../src/runtime/log.ts";
 import { applyMigrations } from "../src/store/database/migrations.ts";
 
 const config = tryReadConfig("migrate", process.env);

@@ -1,6 +1,6 @@
 import "reflect-metadata";
 import { container } from "tsyringe";
-import { runProcess } from "../src/composition/run-process.ts";
+import { runProcess } from "../src/composition/process.ts";
 import { registerScheduler } from "../src/composition/scheduler.ts";
 
 process.exit(

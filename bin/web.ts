@@ -1,10 +1,9 @@
 import "reflect-metadata";
 import cluster from "node:cluster";
 import { container } from "tsyringe";
-import { runProcess } from "../src/composition/run-process.ts";
+import { runProcess } from "../src/composition/process.ts";
 import { CONFIG, LOG, resolve } from "../src/composition/tokens.ts";
-import { registerWebForks } from "../src/composition/web/forks.ts";
-import { registerWeb } from "../src/composition/web/server.ts";
+import { registerWeb, registerWebForks } from "../src/composition/web/server.ts";
 
 const isDeno = "Deno" in globalThis;
 

@@ -32,9 +32,7 @@ const ALLOWED_IMPORTS: Record<string, readonly string[]> = {
     "src/http/route.ts",
     "src/http/lists.ts",
     "src/http/api-error.ts",
-    "src/http/channel-errors.ts",
     "src/http/heavy-operations.ts",
-    "src/http/platform-errors.ts",
     "src/http/views",
     "src/schema",
     "src/domain",
@@ -95,6 +93,7 @@ const HOMES: Record<string, readonly string[]> = {
 };
 
 const MAX_FILE_LINES = 400;
+const MIN_FILE_LINES = 40;
 const MAX_FOLDER_FILES = 20;
 
 interface Import {
@@ -120,6 +119,12 @@ const imports: Import[] = sources.flatMap((file) => {
 const fileImports: Import[] = imports
   .filter(({ target }) => target.startsWith("."))
   .map(({ file, target }) => ({ file, target: normalize(join(dirname(file), target)) }));
+
+/** The folders that contain a file, from the innermost on. */
+function foldersOf(file: string): string[] {
+  const folder = dirname(file);
+  return folder === "." ? [] : [folder, ...foldersOf(folder)];
+}
 
 const isInside = (file: string, folder: string) => file === folder || file.startsWith(`${folder}/`);
 
@@ -260,11 +265,48 @@ t.test("only src/http and src/resources create API errors", async (t) => {
   );
 });
 
+const lineCount = (file: string) => textOf(file).split("\n").length - 1;
+
 t.test(`no source file has more than ${MAX_FILE_LINES} lines`, async (t) => {
   t.same(
-    sources.filter((file) => textOf(file).split("\n").length > MAX_FILE_LINES),
+    sources.filter((file) => lineCount(file) > MAX_FILE_LINES),
     [],
   );
+});
+
+/** Files below the minimum that have one user and are no entry points, and why each is a file of its own. */
+const SMALL_FILES: Record<string, string> = {
+  "src/resources/audit/routes.ts": "each resource has a folder with its routes",
+};
+const MAX_SMALL_FILES = 15;
+
+const ENTRY_POINT_FOLDERS = ["bin", "workers/threads"];
+
+t.test(`a file with fewer than ${MIN_FILE_LINES} lines has several users or is an entry point`, async (t) => {
+  const usersOf = (file: string) =>
+    new Set(fileImports.filter(({ target }) => target === file).map((found) => found.file));
+  const isEntryPoint = (file: string) => ENTRY_POINT_FOLDERS.some((folder) => isInside(file, folder));
+  const small = sources.filter(
+    (file) => lineCount(file) < MIN_FILE_LINES && usersOf(file).size < 2 && !isEntryPoint(file),
+  );
+  t.same(small, Object.keys(SMALL_FILES));
+  t.ok(small.length <= MAX_SMALL_FILES);
+});
+
+/** Returns pairs of children (files or folders) of a folder that import each other, directly or through others. */
+function findFolderCycles(folder: string): string[] {
+  const childOf = (file: string) => file.slice(folder.length + 1).split("/")[0] as string;
+  const edges = fileImports
+    .filter(({ file, target }) => isInside(file, folder) && isInside(target, folder))
+    .map(({ file, target }) => ({ file: childOf(file), target: childOf(target) }))
+    .filter(({ file, target }) => file !== target);
+  return findCycles(edges).map((cycle) => `${folder}: ${cycle}`);
+}
+
+t.test("in each folder, files and folders import in one direction", async (t) => {
+  const folders = new Set(sources.flatMap((file) => foldersOf(file)));
+  t.ok(folders.has("src/sandbox"));
+  t.same([...folders].flatMap(findFolderCycles), []);
 });
 
 t.test(`no folder holds more than ${MAX_FOLDER_FILES} files`, async (t) => {

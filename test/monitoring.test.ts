@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { createMetrics } from "../src/runtime/metrics/metrics.ts";
+import { createMetrics } from "../src/runtime/metrics.ts";
 import { packageRoot } from "../src/runtime/package-root.ts";
 
 const read = (file: string) => readFileSync(join(packageRoot(), "docs/operate", file), "utf8");

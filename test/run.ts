@@ -2,7 +2,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { ensurePrograms } from "../src/local/install-programs.ts";
+import { ensurePrograms } from "../src/local/programs.ts";
 import { startServers } from "../src/local/servers.ts";
 import { runChecks } from "./driver/checks.ts";
 import { stopChildren } from "./driver/children.ts";

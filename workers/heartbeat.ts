@@ -1,9 +1,9 @@
-import { repeat } from "../src/runtime/async/repeat.ts";
-import { withTimeout } from "../src/runtime/async/with-timeout.ts";
+import { withTimeout } from "../src/runtime/async/timeouts-and-retries.ts";
 import { HEARTBEAT_INTERVAL_MS, MAX_HEARTBEAT_GAP_MS } from "../src/runtime/deadlines.ts";
 import { SECOND } from "../src/runtime/durations.ts";
-import type { Log } from "../src/runtime/logging/log.ts";
+import type { Log } from "../src/runtime/log.ts";
 import type { Worker } from "../src/runtime/supervise.ts";
+import { repeat } from "../src/runtime/supervise.ts";
 import type { Database } from "../src/store/database/database.ts";
 import { recordHeartbeat, removeWorker } from "../src/store/processes/workers.ts";
 

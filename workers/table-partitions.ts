@@ -1,11 +1,12 @@
-import { runSteps, type Step } from "../src/runtime/async/run-steps.ts";
-import { withTimeout } from "../src/runtime/async/with-timeout.ts";
+import { runSteps, type Step } from "../src/runtime/async/iteration.ts";
+import { withTimeout } from "../src/runtime/async/timeouts-and-retries.ts";
 import type { Config } from "../src/runtime/config/config.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../src/runtime/durations.ts";
-import type { Log } from "../src/runtime/logging/log.ts";
+import type { Log } from "../src/runtime/log.ts";
 import type { Worker } from "../src/runtime/supervise.ts";
-import { databaseTime } from "../src/store/database/clock.ts";
 import type { Database, Queryable } from "../src/store/database/database.ts";
+import { databaseTime } from "../src/store/database/database.ts";
+import { refusePrereleaseDatabase } from "../src/store/database/migrations.ts";
 import {
   createMissingPartitions,
   EVENT_TABLES,
@@ -100,6 +101,7 @@ export function tablePartitions({
   async function createAndReschedule(): Promise<void> {
     let delay = delays.intervalMs;
     try {
+      await refusePrereleaseDatabase(db);
       await createTablePartitions(settings, db, await conservativeNow(db));
     } catch (error) {
       log.warn("partitions.create_failed", { err: error });

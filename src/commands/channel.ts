@@ -1,5 +1,4 @@
-import { toChannel } from "../domain/channels/channel-dto.ts";
-import { type ChannelAsset, connectChannel } from "../domain/channels/channels.ts";
+import { type ChannelAsset, connectChannel, toChannel } from "../domain/channels/channels.ts";
 import { CHANNEL_STATUSES, type Platform } from "../schema/enumerations.ts";
 import { listChannelsOfAllClients } from "../store/channels/channel-owners.ts";
 import { type ChannelFilters, listChannels } from "../store/channels/channels.ts";
@@ -8,12 +7,12 @@ import {
   type CommandContext,
   CommandError,
   defineCommand,
+  operatorActor,
+  requireClient,
   UsageError,
-} from "./program/command.ts";
-import { operatorActor, requireClient } from "./program/operator.ts";
-import { flag, OPTION, optional, parseOneOf, required } from "./program/options.ts";
-import { toColumns } from "./program/print.ts";
-import { readAllPages } from "./program/read-pages.ts";
+} from "./command-line/command.ts";
+import { flag, OPTION, optional, parseOneOf, required } from "./command-line/options.ts";
+import { readAllPages, toColumns } from "./command-line/output.ts";
 
 const ID_FLAGS = {
   phoneNumberId: "--phone-number-id",

@@ -1,8 +1,10 @@
+import { toAuditEntry } from "../domain/tenants/audit-actors.ts";
 import { deleteClient } from "../domain/tenants/delete-client.ts";
+import { listAudit } from "../store/tenants/audit-log.ts";
 import { createClient, listClients } from "../store/tenants/clients.ts";
-import { type Command, defineCommand } from "./program/command.ts";
-import { confirmWithName, requireClient } from "./program/operator.ts";
-import { flag, OPTION, required } from "./program/options.ts";
+import { type Command, confirmWithName, defineCommand, requireClient } from "./command-line/command.ts";
+import { DEFAULT_LISTED_ROWS, flag, OPTION, optional, required } from "./command-line/options.ts";
+import { readFirstRows, toText } from "./command-line/output.ts";
 
 export const CLIENT_COMMANDS: readonly Command[] = [
   defineCommand({
@@ -45,5 +47,35 @@ export const CLIENT_COMMANDS: readonly Command[] = [
         );
       return { client_id: id, erased };
     },
+  }),
+];
+
+const anyText = (about: string) => optional({ placeholder: "TEXT", about, parse: (text: string) => text });
+
+export const AUDIT_COMMANDS: readonly Command[] = [
+  defineCommand({
+    name: "audit list",
+    summary: "List a client's audit log, newest first",
+    options: {
+      client: required(OPTION.client),
+      action: anyText("only this action, such as key.created"),
+      actorId: anyText("only entries of this user or API key"),
+      limit: optional(OPTION.limit),
+    },
+    async run({ client, action, actorId, limit = DEFAULT_LISTED_ROWS }, context) {
+      await requireClient(context, client);
+      const filters = { action, actor_id: actorId };
+      const rows = await readFirstRows(context, limit, (page) =>
+        listAudit(context.db, client, { page, ...filters }),
+      );
+      return { data: rows.map(toAuditEntry) };
+    },
+    show: ({ data }) =>
+      toText({
+        data: data.map(({ id, at, action, actor, target, address, request_id, details }) => ({
+          ...{ at, action, actor: `${actor.type} ${actor.name}`, target, address, request_id, id },
+          details: JSON.stringify(details),
+        })),
+      }),
   }),
 ];

@@ -1,4 +1,3 @@
-import { toEvent } from "../domain/events/event-dto.ts";
 import {
   countReplay,
   REPLAYABLE_STATUSES,
@@ -6,14 +5,12 @@ import {
   type ReplayInput,
   replayEvents,
 } from "../domain/events/replay.ts";
-import { searchEvents } from "../domain/events/search-events.ts";
+import { searchEvents, toEvent } from "../domain/events/search-events.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { timeOfId } from "../runtime/ids.ts";
 import { EVENT_STATUSES, EVENT_TYPES } from "../schema/enumerations.ts";
-import { type Period, type PeriodInput, readPeriod } from "../schema/period.ts";
-import type { PageRequest } from "../store/database/paging.ts";
-import { type Command, defineCommand } from "./program/command.ts";
-import { requireClient, sayMore } from "./program/operator.ts";
+import { type Period, type PeriodInput, readPeriod } from "../schema/times.ts";
+import { type Command, defineCommand, requireClient } from "./command-line/command.ts";
 import {
   DEFAULT_LISTED_ROWS,
   OPTION,
@@ -21,9 +18,8 @@ import {
   parseOneOf,
   periodError,
   required,
-} from "./program/options.ts";
-import { toColumns } from "./program/print.ts";
-import { readPages } from "./program/read-pages.ts";
+} from "./command-line/options.ts";
+import { readFirstRows, toColumns } from "./command-line/output.ts";
 
 /** Herald may have recorded an event much later than it occurred. */
 const OCCURRED = "the time at which they occurred at the platform";
@@ -103,9 +99,9 @@ export const EVENTS_COMMANDS: readonly Command[] = [
       const ids = { channel_id: channelId, message_id: messageId };
       const filters = { ...values, ...ids, ...parsePeriod({ since, until }) };
       await requireClient(context, client);
-      const read = (page: PageRequest) => searchEvents(context.db, client, { page, filters });
-      const { rows, hasMore } = await readPages(read, limit);
-      if (hasMore) sayMore(context, limit);
+      const rows = await readFirstRows(context, limit, (page) =>
+        searchEvents(context.db, client, { page, filters }),
+      );
       return { data: rows.map(toEvent) };
     },
     show: ({ data }) =>

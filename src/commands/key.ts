@@ -1,9 +1,14 @@
 import { createKey, revokeKey } from "../domain/tenants/api-keys.ts";
 import { findApiKeyOwner, listApiKeys } from "../store/tenants/api-keys.ts";
-import { type Command, CommandError, defineCommand } from "./program/command.ts";
-import { operatorActor, requireClient } from "./program/operator.ts";
-import { OPTION, optional, required } from "./program/options.ts";
-import { readAllPages } from "./program/read-pages.ts";
+import {
+  type Command,
+  CommandError,
+  defineCommand,
+  operatorActor,
+  requireClient,
+} from "./command-line/command.ts";
+import { OPTION, optional, required } from "./command-line/options.ts";
+import { readAllPages } from "./command-line/output.ts";
 
 export const KEY_COMMANDS: readonly Command[] = [
   defineCommand({

@@ -1,17 +1,17 @@
 import { readTimeline } from "../domain/messages/message-timeline.ts";
 import type { QueueParts } from "../queue/queue-status.ts";
+import { type WaitReason, waitReasonOf } from "../queue/queue-status.ts";
 import { listLimitedChannels } from "../queue/rates.ts";
 import { awaitConnection } from "../queue/redis.ts";
-import { type WaitReason, waitReasonOf } from "../queue/waiting-work.ts";
 import { tagsOf } from "../queue/wake-ups.ts";
 import { SECOND } from "../runtime/durations.ts";
-import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../schema/history/message-timeline.ts";
 import type { MessageDto, MessageErrorDto } from "../schema/messages.ts";
-import { findMessageOwner } from "../store/messages/message-timeline.ts";
+import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../schema/messages.ts";
+import { findMessageOwner } from "../store/messages/messages.ts";
 import { findSendSituation } from "../store/messages/queue-metrics.ts";
-import { type Command, CommandError, defineCommand } from "./program/command.ts";
-import { OPTION, positional } from "./program/options.ts";
-import { toText } from "./program/print.ts";
+import { type Command, CommandError, defineCommand } from "./command-line/command.ts";
+import { OPTION, positional } from "./command-line/options.ts";
+import { toText } from "./command-line/output.ts";
 
 const CONNECT_TIMEOUT_MS = 5 * SECOND;
 

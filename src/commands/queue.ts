@@ -3,17 +3,23 @@ import {
   type DiscardResult,
   discardMessages,
 } from "../domain/messages/discard-messages.ts";
-import { type QueueStatus, queueStatus, type StreamStatus } from "../queue/queue-status.ts";
+import { type QueueStatus, queueStatus, type StreamStatus, WAIT_REASONS } from "../queue/queue-status.ts";
 import { awaitConnection } from "../queue/redis.ts";
-import { readRedisState } from "../queue/redis-writes.ts";
-import { WAIT_REASONS } from "../queue/waiting-work.ts";
+import { readRedisState } from "../queue/redis-state.ts";
 import { tagsOf } from "../queue/wake-ups.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { holdQueue, releaseQueue } from "../store/processes/queue-hold.ts";
-import { type Command, type CommandContext, defineCommand, UsageError } from "./program/command.ts";
-import { confirmWithName, operatorActor, requireClient } from "./program/operator.ts";
-import { flag, OPTION, required } from "./program/options.ts";
-import { toColumns, toTable } from "./program/print.ts";
+import {
+  type Command,
+  type CommandContext,
+  confirmWithName,
+  defineCommand,
+  operatorActor,
+  requireClient,
+  UsageError,
+} from "./command-line/command.ts";
+import { flag, OPTION, required } from "./command-line/options.ts";
+import { toColumns, toTable } from "./command-line/output.ts";
 
 const CONNECT_TIMEOUT_MS = 5 * SECOND;
 const MAX_READS = 3;

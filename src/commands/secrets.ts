@@ -8,8 +8,8 @@ import {
   type SealedColumn,
   type SealedValue,
 } from "../store/database/sealed-columns.ts";
-import { type Command, defineCommand } from "./program/command.ts";
-import type { Progress } from "./program/progress.ts";
+import { type Command, defineCommand } from "./command-line/command.ts";
+import type { Progress } from "./command-line/output.ts";
 
 const BATCH_ROWS = 500;
 
@@ -56,14 +56,14 @@ interface RotationParts {
 }
 
 async function rotateColumn({ db, secretBox, bar }: RotationParts, column: SealedColumn): Promise<number> {
-  let [rotated, after]: [number, string | undefined] = [0, undefined];
+  let [rotated, after]: [number, SealedValue["key"] | undefined] = [0, undefined];
   for (;;) {
     const values = await listStaleValues(db, column, { keyId: secretBox.keyId, after, limit: BATCH_ROWS });
     if (values.length === 0) return rotated;
     const resealed = values.flatMap((value) => reseal(secretBox, column, value));
     rotated += await replaceSealedValues(db, column, resealed);
     bar.advance(values.length);
-    after = values.at(-1)?.id;
+    after = values.at(-1)?.key;
   }
 }
 
@@ -71,19 +71,18 @@ async function rotateColumn({ db, secretBox, bar }: RotationParts, column: Seale
 function reseal(secretBox: SecretBox, column: SealedColumn, value: SealedValue) {
   const secret = tryOpen(secretBox, column, value);
   if (secret === undefined) return [];
-  return [{ ...value, replacement: secretBox.seal(secret, sealedContext({ ...column, id: value.id })) }];
+  return [{ ...value, replacement: secretBox.seal(secret, contextOf(column, value)) }];
 }
 
 /** The secret; undefined when none of the keys decrypts it. */
-export function tryOpen(
-  box: SecretBox,
-  column: SealedColumn,
-  { id, sealed }: SealedValue,
-): string | undefined {
+export function tryOpen(box: SecretBox, column: SealedColumn, value: SealedValue): string | undefined {
   try {
-    return box.open(sealed, sealedContext({ ...column, id }));
+    return box.open(value.sealed, contextOf(column, value));
   } catch (error) {
     if (error instanceof SecretBoxError) return undefined;
     throw error;
   }
 }
+
+const contextOf = ({ table, column }: SealedColumn, { key }: SealedValue): string =>
+  sealedContext({ table, column, id: key.at(-1) as string });

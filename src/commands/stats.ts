@@ -3,13 +3,14 @@ import {
   type MessageStats,
   readEventStats,
   readMessageStats,
+  readStatsPeriod,
+  type StatsPeriod,
+  type StatsPeriodInput,
 } from "../domain/stats/read-stats.ts";
-import { readStatsPeriod, type StatsPeriod, type StatsPeriodInput } from "../domain/stats/stats-period.ts";
 import { STATS_INTERVALS } from "../schema/enumerations.ts";
-import { type Command, CommandError, defineCommand } from "./program/command.ts";
-import { requireClient } from "./program/operator.ts";
-import { OPTION, optional, parseOneOf, periodError, required } from "./program/options.ts";
-import { toText } from "./program/print.ts";
+import { type Command, CommandError, defineCommand, requireClient } from "./command-line/command.ts";
+import { OPTION, optional, parseOneOf, periodError, required } from "./command-line/options.ts";
+import { toText } from "./command-line/output.ts";
 
 interface ClientStats {
   messages: MessageStats;

@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
 import { publishTerms } from "../domain/tenants/terms.ts";
 import { findTermsInForce } from "../store/tenants/terms.ts";
-import { type Command, CommandError, defineCommand, UsageError } from "./program/command.ts";
-import { required } from "./program/options.ts";
+import { type Command, CommandError, defineCommand, UsageError } from "./command-line/command.ts";
+import { required } from "./command-line/options.ts";
 
 const KIB = 1_024;
 const MAX_FILE_BYTES = 256 * KIB;

@@ -9,11 +9,12 @@ import {
   type CommandContext,
   CommandError,
   defineCommand,
+  operatorActor,
   overloadedError,
-} from "./program/command.ts";
-import { operatorActor, requireClient } from "./program/operator.ts";
-import { OPTION, optional, required } from "./program/options.ts";
-import { readAllPages } from "./program/read-pages.ts";
+  requireClient,
+} from "./command-line/command.ts";
+import { OPTION, optional, required } from "./command-line/options.ts";
+import { readAllPages } from "./command-line/output.ts";
 
 export const USER_COMMANDS: readonly Command[] = [
   defineCommand({

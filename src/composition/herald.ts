@@ -1,23 +1,22 @@
 import { existsSync } from "node:fs";
-import { hostname, userInfo } from "node:os";
+import { constants, hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { DependencyContainer } from "tsyringe";
-import type { CommandContext } from "../commands/program/command.ts";
-import { createProgress } from "../commands/program/progress.ts";
-import { readEnvFile } from "../local/env-file.ts";
+import type { CommandContext } from "../commands/command-line/command.ts";
+import { createProgress } from "../commands/command-line/output.ts";
+import { readEnvFile } from "../local/settings.ts";
 import type { Platforms } from "../platforms/platforms.ts";
 import { createProducerClient, type RedisClient } from "../queue/redis.ts";
 import { readConfig } from "../runtime/config/config.ts";
 import type { Environment } from "../runtime/config/settings.ts";
-import { createLog } from "../runtime/logging/log.ts";
+import { createLog } from "../runtime/log.ts";
 import { packageRoot } from "../runtime/package-root.ts";
 import { createPasswords } from "../security/passwords.ts";
 import { createSecretBox } from "../security/secret-box.ts";
 import { createUserTokens } from "../security/user-tokens.ts";
 import { createDatabase, type Database } from "../store/database/database.ts";
-import { onInterrupt } from "./on-interrupt.ts";
-import { registerPlatforms } from "./platforms.ts";
+import { registerPlatforms } from "./process.ts";
 import {
   CONFIG,
   DATABASE,
@@ -124,4 +123,18 @@ async function readFirstLine(): Promise<string> {
   } finally {
     lines.close();
   }
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Runs the cleanup before one of these signals ends the process. Returns a function that stops listening. */
+function onInterrupt(cleanUp: () => void): () => void {
+  const end = (signal: NodeJS.Signals) => {
+    cleanUp();
+    process.exit(128 + constants.signals[signal]); // the exit code of a shell for a program ended by a signal
+  };
+  for (const signal of SIGNALS) process.once(signal, end);
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, end);
+  };
 }

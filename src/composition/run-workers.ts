@@ -1,5 +1,10 @@
-import { ConfigError } from "../runtime/config/config.ts";
+import { type Config, ConfigError, readConfig } from "../runtime/config/config.ts";
+import type { Environment } from "../runtime/config/settings.ts";
 import { type SuperviseOptions, supervise } from "../runtime/supervise.ts";
+
+/** Returns all settings, or undefined after printing their problems to stderr. */
+export const tryReadConfig = (processName: string, env: Environment): Config | undefined =>
+  tryReadSettings(processName, () => readConfig(env));
 
 /** Returns the settings that `read` returns, or undefined after printing their problems to stderr. */
 export function tryReadSettings<T>(processName: string, read: () => T): T | undefined {

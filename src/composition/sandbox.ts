@@ -1,6 +1,6 @@
 import { ConfigError, readSettings } from "../runtime/config/config.ts";
 import type { Environment } from "../runtime/config/settings.ts";
-import { createLog } from "../runtime/logging/log.ts";
+import { createLog } from "../runtime/log.ts";
 import { createSandbox } from "../sandbox/sandbox.ts";
 import { runWorkers, tryReadSettings } from "./run-workers.ts";
 

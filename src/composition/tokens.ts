@@ -1,10 +1,9 @@
 import { type DependencyContainer, instanceCachingFactory } from "tsyringe";
-import type { Destinations } from "../delivery/destinations.ts";
 import type { EventPoster } from "../delivery/post-event.ts";
-import type { Resolver } from "../delivery/resolver.ts";
-import type { Gate } from "../http/admission.ts";
-import type { CredentialScheme } from "../http/caller.ts";
-import type { CredentialCaches } from "../http/credentials/caches.ts";
+import type { Destinations, Resolver } from "../delivery/ssrf-guard.ts";
+import type { ImageDecoder } from "../domain/ads/base64-images.ts";
+import type { CredentialCaches, CredentialScheme } from "../http/credentials.ts";
+import type { Gate } from "../http/pipeline.ts";
 import type { BodyMemory } from "../http/request/body-memory.ts";
 import type { Route } from "../http/route.ts";
 import type { HttpServer } from "../http/server.ts";
@@ -13,18 +12,17 @@ import type { RedisClient } from "../queue/redis.ts";
 import type { RedisStateWorker } from "../queue/redis-state.ts";
 import type { EventNotifier, MessageNotifier } from "../queue/wake-ups.ts";
 import type { Config } from "../runtime/config/config.ts";
-import type { Log } from "../runtime/logging/log.ts";
-import type { Metrics } from "../runtime/metrics/metrics.ts";
+import type { Log } from "../runtime/log.ts";
+import type { Metrics } from "../runtime/metrics.ts";
 import type { Worker } from "../runtime/supervise.ts";
-import type { Watchdog } from "../runtime/watchdog/watchdog.ts";
+import type { Watchdog } from "../runtime/watchdog.ts";
 import type { ConsoleCookie } from "../security/console-cookie.ts";
 import type { Passwords } from "../security/passwords.ts";
 import type { SecretBox } from "../security/secret-box.ts";
 import type { SignInLimiter } from "../security/sign-in-limits.ts";
 import type { UserTokens } from "../security/user-tokens.ts";
 import type { Database } from "../store/database/database.ts";
-import type { MigrationCheck } from "../store/database/migration-check.ts";
-import type { ImageThreads } from "./web/image-threads.ts";
+import type { MigrationCheck } from "../store/database/migrations.ts";
 
 /** A typed key in the container. */
 export type Token<T> = symbol & { readonly provides?: T };
@@ -59,7 +57,8 @@ export const EVENT_NOTIFIER = token<EventNotifier & Worker>("event notifier");
 export const MESSAGE_NOTIFIER = token<MessageNotifier & Worker>("message notifier");
 /** The memory for request bodies. */
 export const BODY_MEMORY = token<BodyMemory>("body memory");
-export const IMAGE_THREADS = token<ImageThreads>("image threads");
+/** Decodes image uploads in threads. */
+export const IMAGE_THREADS = token<ImageDecoder & Worker>("image threads");
 export const PLATFORMS = token<Platforms>("platforms");
 export const EVENT_POSTER = token<EventPoster>("event poster");
 export const ROUTES = token<readonly Route[]>("routes");
@@ -79,3 +78,15 @@ export function provide<T>(
 }
 
 export const resolve = <T>(container: DependencyContainer, name: Token<T>): T => container.resolve<T>(name);
+
+/** The parts that a table of tokens stands for, under the same names. */
+export type Resolved<T> = { [K in keyof T]: T[K] extends Token<infer V> ? V : never };
+
+/** Resolves the parts of a process or of a factory, which then takes them as plain arguments. */
+export const resolveAll = <T extends Record<string, Token<unknown>>>(
+  container: DependencyContainer,
+  tokens: T,
+): Resolved<T> =>
+  Object.fromEntries(
+    Object.entries(tokens).map(([name, token]) => [name, resolve(container, token)]),
+  ) as Resolved<T>;

@@ -3,14 +3,18 @@ import { Agent } from "undici";
 import { DELIVERY_DEADLINE_MS } from "../runtime/deadlines.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { type HttpExchange, sendRequest } from "../runtime/http/send-request.ts";
-import type { UnitOfWork } from "../runtime/watchdog/work-tracker.ts";
-import type { DeliveryError } from "../schema/history/stored-errors.ts";
+import type { UnitOfWork } from "../runtime/watchdog.ts";
+import type { DeliveryError } from "../schema/errors.ts";
 import { EXCERPT_SOURCE_BYTES, excerptOf } from "./answer-excerpt.ts";
-import { AnswerTooLarge } from "./answer-limit.ts";
-import { type Destinations, ipLiteralOf, type Scheme } from "./destinations.ts";
-import { AddressNotAllowed, guardedConnector } from "./guarded-connector.ts";
-import { toErrorText } from "./post-errors.ts";
-import type { Resolver } from "./resolver.ts";
+import {
+  AddressNotAllowed,
+  AnswerTooLarge,
+  type Destinations,
+  guardedConnector,
+  ipLiteralOf,
+  type Resolver,
+  type Scheme,
+} from "./ssrf-guard.ts";
 
 export interface EventPost {
   url: string;
@@ -125,4 +129,40 @@ function outcomeOf({ status, fault }: HttpExchange): Pick<PostedEvent, "outcome"
     fault === undefined || fault === "too_large" || (fault instanceof AnswerTooLarge && status !== null);
   if (isComplete) return { outcome: "delivered", error: null };
   return { outcome: "failed", error: typeof fault === "string" ? fault : toErrorText(fault) };
+}
+
+/** Texts that tenants read, by error code; the first match applies. */
+const ERROR_TEXTS: readonly [RegExp, DeliveryError][] = [
+  [/^ADDRESS_NOT_ALLOWED$/, "address not allowed"],
+  [/^ECONNREFUSED$/, "connection refused"],
+  [/^(ENOTFOUND|EAI_\w+|ENODATA)$/, "host not found"],
+  [/^(ETIMEDOUT|UND_ERR_\w*TIMEOUT)$/, "timeout"],
+  [
+    /^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/,
+    "connection closed",
+  ],
+  [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, "host not reachable"],
+  [/CERT|^UNABLE_TO_VERIFY|^HOSTNAME_MISMATCH$/, "certificate not valid"],
+  [/^(EPROTO$|ERR_SSL|ERR_TLS)/, "TLS failed"],
+  [/^(HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW|ANSWER_TOO_LARGE)/, "not an HTTP answer"],
+];
+
+/** Returns a short stable text. The error's own message is not used, because it may reveal our network. */
+export function toErrorText(error: unknown): DeliveryError {
+  const code = codeOf(error) ?? "";
+  return ERROR_TEXTS.find(([codes]) => codes.test(code))?.[1] ?? "connection failed";
+}
+
+interface ErrorLike {
+  code?: unknown;
+  name?: unknown;
+  errors?: readonly unknown[];
+  cause?: unknown;
+}
+
+/** Uses the first address's error when several failed. Errors of the HTTP parser have a name and no code. */
+function codeOf(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const { code, name, errors, cause } = error as ErrorLike;
+  return typeof code === "string" ? code : (codeOf(errors?.[0] ?? cause) ?? String(name));
 }

@@ -1,7 +1,10 @@
+import { jittered } from "../runtime/async/timeouts-and-retries.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../runtime/durations.ts";
-import { jittered } from "../runtime/jitter.ts";
 
-/** The delay after the first attempt, after the second, and so on. */
+/**
+ * The delay after the first attempt, after the second, and so on: thirteen attempts in about three days. A client can repeat
+ * a failed event by hand later.
+ */
 const RETRY_DELAYS_MS = [
   5 * SECOND,
   30 * SECOND,

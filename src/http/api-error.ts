@@ -1,5 +1,7 @@
+import type { PlatformFailure } from "../platforms/errors/failure.ts";
+import { CODE_BY_VERDICT, type TokenOwner, toPlatformErrorBody } from "../platforms/errors/verdicts.ts";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
-import { StacklessError } from "../runtime/stackless-error.ts";
+import { StacklessError } from "../runtime/errors.ts";
 
 /** Every error of the API with its HTTP status. A code is part of the contract: it is never renamed or reused. */
 export const ERROR_STATUS = {
@@ -212,3 +214,70 @@ export const idempotencyKeyReused = () =>
 export const retryAfter = (wait: number): { "Retry-After": string } => ({
   "Retry-After": String(Math.max(1, Math.ceil(wait / SECOND))),
 });
+
+export const channelNotFound = (): ApiError => notFound("channel");
+
+/** 409 that says how to connect the channel again. */
+export const channelNotConnected = (status: string): ApiError =>
+  new ApiError(
+    "channel_disconnected",
+    status === "needs_reauth"
+      ? "The platform no longer accepts the channel's token: reconnect the channel"
+      : "The channel is disconnected: reconnect it",
+  );
+
+/** The result of openChatChannel. */
+type ChatChannelOutcome<A> =
+  | { outcome: "opened"; access: A }
+  | { outcome: "not_found" }
+  | { outcome: "wrong_platform"; platform: string }
+  | { outcome: "not_connected"; status: string };
+
+/** 404 for an unknown channel, 400 for a channel of another platform, 409 for one that is not connected. */
+export function requireOpened<A>(opened: ChatChannelOutcome<A>): A {
+  switch (opened.outcome) {
+    case "opened":
+      return opened.access;
+    case "not_found":
+      throw channelNotFound();
+    case "wrong_platform":
+      throw invalidField(
+        "/channel_id",
+        `channel_id must be a chatapp channel, not a ${opened.platform} channel`,
+      );
+    case "not_connected":
+      throw channelNotConnected(opened.status);
+  }
+}
+
+const DEAD_TOKEN_CODE = {
+  ad_account: "ad_account_revoked",
+  channel: "channel_disconnected",
+  none: "platform_invalid_request",
+} as const satisfies Record<TokenOwner, ErrorCode>;
+
+/** Every error code of a failed platform call, except those for a dead token. */
+export const PLATFORM_REFUSALS: readonly ErrorCode[] = [...new Set(Object.values(CODE_BY_VERDICT))];
+
+const codeOf = ({ verdict, owner }: PlatformFailure): ErrorCode =>
+  verdict === "token_dead" ? DEAD_TOKEN_CODE[owner] : CODE_BY_VERDICT[verdict];
+
+interface ErrorOptions {
+  /** What the caller can do instead. */
+  hint?: string;
+  /** By default what the failure says. */
+  retryable?: boolean;
+}
+
+/** The API error of a failed platform call. */
+export function platformApiError(failure: PlatformFailure, options: ErrorOptions = {}): ApiError {
+  const { platformError, wait } = failure;
+  const { hint, retryable = failure.retryable } = options;
+  const message = hint === undefined ? failure.message : `${failure.message.replace(/\.$/, "")}: ${hint}`;
+  const extra = {
+    retryable,
+    ...(platformError ? { platform_error: toPlatformErrorBody(platformError) } : {}),
+  };
+  const headers = wait === undefined ? {} : retryAfter(wait);
+  return new ApiError(codeOf(failure), message, { extra, headers, cause: failure });
+}

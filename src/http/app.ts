@@ -1,10 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import express, { type NextFunction, type Request, type Response } from "express";
+import type { NextFunction, Request, Response } from "express";
+import express from "express";
 import { ApiError, CLOSE_CONNECTION } from "./api-error.ts";
+import { errorFormatAt } from "./error-reply.ts";
 import { createPipeline, type Pipeline, type PipelineParts } from "./pipeline.ts";
 import { respond } from "./respond.ts";
 import { literalFirst, type Route } from "./route.ts";
-import { errorFormatAt } from "./views/error-view.ts";
 
 export interface App {
   listener: RequestListener;

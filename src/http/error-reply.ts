@@ -1,9 +1,8 @@
 import { PlatformFailure } from "../platforms/errors/failure.ts";
+import { ShareRefused } from "../runtime/async/shares.ts";
 import { REQUEST_DATABASE_TIMEOUT_MS } from "../runtime/deadlines.ts";
-import { ShareRefused } from "../runtime/shares.ts";
-import { SCOPES } from "../schema/enumerations.ts";
-import { platformError } from "../schema/platform-error.ts";
-import { POSTGRES_STATES, READINESS_STATUSES, REDIS_STATES } from "../schema/readiness.ts";
+import { POSTGRES_STATES, READINESS_STATUSES, REDIS_STATES, SCOPES } from "../schema/enumerations.ts";
+import { platformError } from "../schema/errors.ts";
 import { object, oneOf, Type } from "../schema/types.ts";
 import {
   ConnectionsBusy,
@@ -18,13 +17,111 @@ import {
   ERROR_CODES,
   outcomeUnknown,
   overloaded,
+  platformApiError,
   retryAfter,
 } from "./api-error.ts";
-import type { OpenExchange } from "./exchange.ts";
-import { platformApiError } from "./platform-errors.ts";
 import { RATE_LIMIT_HEADERS } from "./rate-limit.ts";
-import { type ErrorFormat, errorView, prefersHtml } from "./views/error-view.ts";
-import { HTML_REPLY } from "./views/view.ts";
+import { JSON_TYPE, preferredType } from "./reply.ts";
+import { type Exchange, isMediaReply, type Route } from "./route.ts";
+import { HTML_REPLY, html, renderView } from "./views/view.ts";
+
+/**
+ * Maps anything thrown to an API error. Unknown errors become `internal_error` and reveal nothing of their
+ * cause.
+ */
+export function toApiError(thrown: unknown, { isRepeatable }: { isRepeatable: boolean }): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof PlatformFailure) return platformApiError(thrown);
+  if (thrown instanceof ShareRefused) return overloaded();
+  const cause = thrown;
+  if (thrown instanceof ConnectionsBusy) return thrown.isOwnShareUsed ? shareUsed(cause) : overloaded();
+  if (thrown instanceof DatabaseUnavailable && thrown.mayHaveWritten && !isRepeatable)
+    return outcomeUnknown(cause);
+  if (thrown instanceof DatabaseUnavailable) return databaseUnusable("unavailable", { cause });
+  if (isMissingTable(thrown)) return databaseUnusable("unmigrated", { cause });
+  if (isDeletedClient(thrown))
+    return new ApiError("unauthorized", "The client of this credential no longer exists", { cause });
+  return new ApiError("internal_error", "An internal error occurred", { cause });
+}
+
+const shareUsed = (cause: unknown): ApiError =>
+  new ApiError("rate_limited", "Too many requests at the same time, please try again", {
+    headers: retryAfter(REQUEST_DATABASE_TIMEOUT_MS),
+    cause,
+  });
+
+export function toErrorBody(error: ApiError, requestId: string) {
+  const documentation = documentationOf(error.code);
+  return {
+    error: error.code,
+    message: error.message,
+    ...(error.details ? { details: error.details } : {}),
+    ...error.extra,
+    ...(documentation ? { documentation } : {}),
+    request_id: requestId,
+  };
+}
+
+interface ErrorExchange extends Exchange {
+  headers: Record<string, string | number>;
+}
+
+/** The error as JSON, or as an HTML page when the route and the Accept header ask for one. */
+export function errorReply(error: ApiError, exchange: ErrorExchange, errorFormat: ErrorFormat) {
+  const { status } = error;
+  // The requests at the same time were too many, not those of the minute that these headers describe.
+  if (error.cause instanceof ConnectionsBusy)
+    for (const name of RATE_LIMIT_HEADERS) delete exchange.headers[name];
+  Object.assign(exchange.headers, error.headers);
+  if (prefersHtml(errorFormat, exchange.header("accept")))
+    return { status, type: HTML_REPLY.mediaType, body: error.view ?? errorView(error, exchange) };
+  return { status, type: JSON_TYPE, body: JSON.stringify(toErrorBody(error, exchange.requestId)) };
+}
+
+/** Paths whose errors are HTML pages unless the caller prefers JSON. */
+const VIEW_PATHS = /^\/(console|embed)(?=[/?]|$)/;
+
+const ERROR_FORMATS = ["text/html", "application/json"] as const;
+
+/** The error format when Accept has no preference; undefined means JSON regardless of Accept. */
+export type ErrorFormat = (typeof ERROR_FORMATS)[number] | undefined;
+
+/** The error format of a path without a route. */
+export const errorFormatAt = (url: string): ErrorFormat => (VIEW_PATHS.test(url) ? "text/html" : undefined);
+
+/** Only routes with an HTML reply have HTML errors; outside the view paths the caller must prefer HTML. */
+export function errorFormatOf({ path, reply }: Route): ErrorFormat {
+  if (!isMediaReply(reply) || reply.mediaType !== HTML_REPLY.mediaType) return undefined;
+  return errorFormatAt(path) ?? "application/json";
+}
+
+const prefersHtml = (errorFormat: ErrorFormat, accept: string | undefined): boolean =>
+  errorFormat !== undefined && (preferredType(accept, ERROR_FORMATS) ?? errorFormat) === "text/html";
+
+const TITLES: Readonly<Record<number, string>> = {
+  401: "Please sign in",
+  403: "You do not have access",
+  404: "Page not found",
+  405: "Method not allowed",
+  410: "This link is no longer valid",
+  413: "The request is too large",
+  429: "Too many requests",
+  503: "Please try again in a moment",
+};
+
+const titleOf = (status: number): string =>
+  TITLES[status] ?? (status >= 500 ? "Something went wrong" : "The request failed");
+
+const toSentence = (message: string): string => (/[.!?…]$/.test(message) ? message : `${message}.`);
+
+/** The HTML page of an error. */
+const errorView = (error: ApiError, exchange: Exchange): string =>
+  renderView(exchange, {
+    title: titleOf(error.status),
+    content: html`<p>${toSentence(error.message)}</p>
+${(error.details ?? []).slice(1).map(({ message }) => html`<p>${toSentence(message)}</p>`)}
+<footer data-error="${error.code}">Error ${error.status} · request <span class="whole">${exchange.requestId}</span></footer>`,
+  });
 
 const EXAMPLE_MESSAGE = "limit must be at most 100";
 
@@ -108,54 +205,3 @@ export const missingPermissionBody = Type.Object(
   { error: Type.Literal("missing_permission"), message, missing, documentation, request_id },
   { title: "MissingPermissionResponseDto", additionalProperties: true },
 );
-
-/**
- * Maps anything thrown to an API error. Unknown errors become `internal_error` and reveal nothing of their
- * cause.
- */
-export function toApiError(thrown: unknown, { isRepeatable }: { isRepeatable: boolean }): ApiError {
-  if (thrown instanceof ApiError) return thrown;
-  if (thrown instanceof PlatformFailure) return platformApiError(thrown);
-  if (thrown instanceof ShareRefused) return overloaded();
-  const cause = thrown;
-  if (thrown instanceof ConnectionsBusy) return thrown.isOwnShareUsed ? shareUsed(cause) : overloaded();
-  if (thrown instanceof DatabaseUnavailable && thrown.mayHaveWritten && !isRepeatable)
-    return outcomeUnknown(cause);
-  if (thrown instanceof DatabaseUnavailable) return databaseUnusable("unavailable", { cause });
-  if (isMissingTable(thrown)) return databaseUnusable("unmigrated", { cause });
-  if (isDeletedClient(thrown))
-    return new ApiError("unauthorized", "The client of this credential no longer exists", { cause });
-  return new ApiError("internal_error", "An internal error occurred", { cause });
-}
-
-const shareUsed = (cause: unknown): ApiError =>
-  new ApiError("rate_limited", "Too many requests at the same time, please try again", {
-    headers: retryAfter(REQUEST_DATABASE_TIMEOUT_MS),
-    cause,
-  });
-
-export function toErrorBody(error: ApiError, requestId: string) {
-  const documentation = documentationOf(error.code);
-  return {
-    error: error.code,
-    message: error.message,
-    ...(error.details ? { details: error.details } : {}),
-    ...error.extra,
-    ...(documentation ? { documentation } : {}),
-    request_id: requestId,
-  };
-}
-
-export const JSON_TYPE = "application/json; charset=utf-8";
-
-/** The error as JSON, or as an HTML page when the route and the Accept header ask for one. */
-export function errorReply(error: ApiError, exchange: OpenExchange, errorFormat: ErrorFormat) {
-  const { status } = error;
-  // The requests at the same time were too many, not those of the minute that these headers describe.
-  if (error.cause instanceof ConnectionsBusy)
-    for (const name of RATE_LIMIT_HEADERS) delete exchange.headers[name];
-  Object.assign(exchange.headers, error.headers);
-  if (prefersHtml(errorFormat, exchange.header("accept")))
-    return { status, type: HTML_REPLY.mediaType, body: error.view ?? errorView(error, exchange) };
-  return { status, type: JSON_TYPE, body: JSON.stringify(toErrorBody(error, exchange.requestId)) };
-}

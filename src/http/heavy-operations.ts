@@ -1,5 +1,5 @@
+import { createShares, type Grant } from "../runtime/async/shares.ts";
 import { SECOND } from "../runtime/durations.ts";
-import { createShares, type Grant } from "../runtime/shares.ts";
 import { ApiError, retryAfter } from "./api-error.ts";
 
 /** Limits a kind of operation that costs much: a client runs one at a time in this process. */

@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { collectInSlices } from "../runtime/async/time-slices.ts";
-import { withTimeout } from "../runtime/async/with-timeout.ts";
+import { withTimeout } from "../runtime/async/timeouts-and-retries.ts";
 import { FIRST_REPLY_TIMEOUT_MS } from "../runtime/deadlines.ts";
 import { uuidOf } from "../runtime/ids.ts";
 import { canonicalJson, stringifyJson } from "../runtime/json/json.ts";
 import { type SecretBox, sealedContext } from "../security/secret-box.ts";
 import { findStoredFingerprint } from "../store/tenants/idempotency-keys.ts";
 import { idempotencyInProgress, idempotencyKeyReused, invalidField } from "./api-error.ts";
-import { type Operation, type OperationTable, ReplayedReply, type StoredReply } from "./operation.ts";
-import { type Route, statusOf } from "./route.ts";
+import { ReplayedReply, type StoredReply } from "./reply.ts";
+import { type Operation, type OperationTable, type Route, statusOf } from "./route.ts";
 
 const HEADER = "idempotency-key";
 

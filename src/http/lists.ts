@@ -1,8 +1,8 @@
-import { describePeriodProblem, type PeriodInput, readPeriod } from "../schema/period.ts";
+import { describePeriodProblem, type PeriodInput, readPeriod } from "../schema/times.ts";
 import { nullable, object, type TProperties, type TSchema, Type } from "../schema/types.ts";
+import type { Signer } from "../security/signatures-and-states.ts";
 import type { PageRequest } from "../store/database/paging.ts";
 import { invalidField } from "./api-error.ts";
-import { type Cursors, cursorOfOtherList } from "./cursors.ts";
 
 /** A list page with positions that are not encoded as cursors yet. */
 export interface ListPage<T> {
@@ -60,19 +60,6 @@ export const listOf = <S extends TSchema, P extends TProperties = Record<never, 
     paging,
     ...(extraFields as P),
   });
-
-/** Binds cursors to the filters of a list: in a list with other filters their positions would be wrong. */
-export function bindToFilters(cursors: Cursors, filters: readonly unknown[]): Cursors {
-  const key = JSON.stringify(filters);
-  return {
-    encode: (position) => cursors.encode(JSON.stringify([key, position])),
-    decode(cursor, field) {
-      const [boundKey, position] = JSON.parse(cursors.decode(cursor, field));
-      if (boundKey !== key) throw cursorOfOtherList(field);
-      return position;
-    },
-  };
-}
 
 interface PagingQuery {
   limit?: number;
@@ -142,3 +129,45 @@ export const listById = <R, T extends { id: string }>(
     pageOf(rows.map(toItem), page, ({ id }) => id),
     cursors,
   );
+
+/** Encodes list positions as opaque cursors. */
+export interface Cursors {
+  encode(position: string): string;
+  /** Returns the position, or throws a 400 that names the query parameter `field`. */
+  decode(cursor: string, field: string): string;
+}
+
+/** Cursors are signed for one client and one list; any other cursor is rejected. */
+export function bindCursors(signer: Signer, clientId: string, list: string): Cursors {
+  const message = (position: string) => JSON.stringify([clientId, list, position]);
+  return {
+    encode: (position) => `${toBase64Url(position)}.${signer.sign(message(position))}`,
+    decode(cursor, field) {
+      const [text = "", signature = "", ...rest] = cursor.split(".");
+      const position = Buffer.from(text, "base64url").toString();
+      // The base64 decoder is lenient: encoding again rejects every form but the canonical one.
+      const isValid =
+        rest.length === 0 && toBase64Url(position) === text && signer.verify(message(position), signature);
+      if (!isValid) throw cursorOfOtherList(field);
+      return position;
+    },
+  };
+}
+
+/** Binds cursors to the filters of a list: in a list with other filters their positions would be wrong. */
+export function bindToFilters(cursors: Cursors, filters: readonly unknown[]): Cursors {
+  const key = JSON.stringify(filters);
+  return {
+    encode: (position) => cursors.encode(JSON.stringify([key, position])),
+    decode(cursor, field) {
+      const [boundKey, position] = JSON.parse(cursors.decode(cursor, field));
+      if (boundKey !== key) throw cursorOfOtherList(field);
+      return position;
+    },
+  };
+}
+
+const cursorOfOtherList = (field: string) =>
+  invalidField(`/${field}`, `${field} is not a cursor of this list`);
+
+const toBase64Url = (position: string) => Buffer.from(position).toString("base64url");

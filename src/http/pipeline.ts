@@ -1,28 +1,28 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { networkOf } from "../runtime/http/addresses.ts";
+import { uuidOf } from "../runtime/ids.ts";
 import { stringifyJson } from "../runtime/json/json.ts";
-import { networkOf } from "../runtime/network-of.ts";
-import type { UnitOfWork } from "../runtime/watchdog/work-tracker.ts";
+import type { UnitOfWork } from "../runtime/watchdog.ts";
 import type { Validator } from "../schema/validate.ts";
-import type { Signer } from "../security/derived-keys.ts";
+import type { Signer } from "../security/signatures-and-states.ts";
 import { ANONYMOUS_KEY } from "../store/database/connections.ts";
 import type { Database } from "../store/database/database.ts";
-import { type AdmissionRules, admit } from "./admission.ts";
+import { readAcceptance } from "../store/tenants/terms.ts";
 import { ApiError } from "./api-error.ts";
-import { bindCursors } from "./cursors.ts";
-import { JSON_TYPE } from "./error-reply.ts";
-import type { OpenExchange } from "./exchange.ts";
+import { authenticate, type Caller, type CredentialScheme } from "./credentials.ts";
+import { errorFormatOf } from "./error-reply.ts";
 import { type HandlerContext, type Idempotency, readIdempotencyKey } from "./idempotency.ts";
-import { ReplayedReply } from "./operation.ts";
-import { CsvReply, prefersCsv } from "./reply/csv-reply.ts";
-import type { OutgoingFile } from "./reply/media-reply.ts";
+import { bindCursors } from "./lists.ts";
+import type { RateLimit } from "./rate-limit.ts";
+import { CsvReply, JSON_TYPE, type OutgoingFile, prefersCsv, ReplayedReply } from "./reply.ts";
 import { type IncomingBody, incomingBody } from "./request/body.ts";
 import type { BodyMemory } from "./request/body-memory.ts";
-import { setEtag } from "./request/etag.ts";
 import { createInputReader } from "./request/input.ts";
-import { type Recorder, respond } from "./respond.ts";
+import { type OpenExchange, type Recorder, respond } from "./respond.ts";
 import {
   bodyLimitOf,
   bodyPartOf,
+  type Exchange,
   isMediaReply,
   isRepeatable,
   isStreamBody,
@@ -31,7 +31,6 @@ import {
   statusesOf,
   statusOf,
 } from "./route.ts";
-import { errorFormatOf } from "./views/error-view.ts";
 
 export interface PipelineParts
   extends AdmissionRules,
@@ -155,3 +154,84 @@ function addReplyId(exchange: OpenExchange, field: string, value: unknown): void
   const reply = value instanceof ReplayedReply ? JSON.parse(value.body ?? "{}") : value;
   exchange.addLogIds({ [field]: String((reply as Record<string, unknown>)[field]) });
 }
+
+/** A condition on the client besides scope and role. Throws an ApiError when it is not met. */
+export type Gate = (caller: Caller) => Promise<void>;
+
+/**
+ * Requires acceptance of the terms in force. Queried on every request, so a new version takes effect
+ * immediately.
+ */
+export const termsGate =
+  (db: Database): Gate =>
+  async ({ clientId }) => {
+    const { version, accepted } = await readAcceptance(db.forKey(clientId), clientId);
+    if (accepted) return;
+    throw new ApiError("terms_not_accepted", `The client must accept version ${version} of the terms first`, {
+      extra: { current_version: version },
+    });
+  };
+
+interface AdmissionRules {
+  credentials: readonly CredentialScheme[];
+  rateLimit: RateLimit;
+  gates: Readonly<Record<string, Gate>>;
+}
+
+/**
+ * Authenticates and authorises the request, in the order that the API contract fixes. Does not read the body.
+ */
+async function admit(
+  route: Route,
+  headers: Parameters<typeof authenticate>[1],
+  exchange: OpenExchange,
+  rules: AdmissionRules,
+): Promise<Caller | undefined> {
+  if (route.scope === "public") return undefined;
+  const caller = await authenticate(rules.credentials, headers);
+  exchange.clientId = caller.clientId;
+  const rateLimitHeaders = await rules.rateLimit(caller.clientId);
+  for (const [name, value] of Object.entries(rateLimitHeaders)) exchange.setHeader(name, value);
+  assertConsole(route, caller);
+  assertScope(route.scope, caller);
+  assertRole(route, caller);
+  if (route.gate !== undefined) await rules.gates[route.gate]?.(caller);
+  return caller;
+}
+
+function assertConsole(route: Route, caller: Caller): void {
+  if (route.consoleOnly && caller.credential.type !== "user")
+    throw new ApiError(
+      "console_only",
+      "API keys cannot make this request: sign in to the console or send a user token",
+    );
+}
+
+function assertScope(scope: Exclude<Route["scope"], "public">, caller: Caller): void {
+  if (scope === "any credential") return;
+  const sufficient = typeof scope === "string" ? [scope] : scope;
+  if (sufficient.some((one) => caller.scopes.has(one))) return;
+  throw new ApiError("insufficient_scope", `This request requires the scope ${sufficient.join(" or ")}`, {
+    extra: { required_scope: sufficient[0] },
+  });
+}
+
+function assertRole(route: Route, caller: Caller): void {
+  if (!route.roles || (caller.role !== null && route.roles.includes(caller.role))) return;
+  throw new ApiError("role_insufficient", `This request requires the role ${route.roles.join(" or ")}`);
+}
+
+/** Sets the ETag of the reply. Returns true when the caller already has this body. */
+function setEtag({ header, setHeader }: Exchange, body: string): boolean {
+  const etag = `"${uuidOf(body)}"`;
+  setHeader("ETag", etag);
+  setHeader("Cache-Control", "private, no-cache");
+  return isKnown(header("if-none-match") ?? "", etag);
+}
+
+/** If-None-Match names any number of tags, weak ones (`W/"…"`) included, or `*` for all. */
+const isKnown = (ifNoneMatch: string, etag: string): boolean =>
+  ifNoneMatch
+    .split(",")
+    .map((tag) => tag.trim().replace(/^W\//, ""))
+    .some((tag) => tag === etag || tag === "*");

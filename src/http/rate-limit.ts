@@ -1,7 +1,7 @@
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import { createBatcher } from "../runtime/async/batcher.ts";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
-import type { Log } from "../runtime/logging/log.ts";
+import type { Log } from "../runtime/log.ts";
 import { ApiError } from "./api-error.ts";
 
 /**

@@ -1,16 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { createWatch } from "../runtime/async/watch.ts";
+import { SECOND } from "../runtime/durations.ts";
 import { newId } from "../runtime/ids.ts";
-import type { Fields, Log } from "../runtime/logging/log.ts";
-import type { Metrics } from "../runtime/metrics/metrics.ts";
-import type { UnitOfWork, WorkTracker } from "../runtime/watchdog/work-tracker.ts";
+import type { Fields, Log } from "../runtime/log.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import type { UnitOfWork, WorkTracker } from "../runtime/watchdog.ts";
 import { DatabaseUnavailable } from "../store/database/faults.ts";
 import { ApiError } from "./api-error.ts";
-import { isUnsent, type UnsentAnswers } from "./connections/unsent-answers.ts";
-import { errorReply, toApiError } from "./error-reply.ts";
-import { commonHeaders, type OpenExchange } from "./exchange.ts";
-import type { OutgoingFile } from "./reply/media-reply.ts";
-import { type OutgoingReply, streamFile } from "./reply/stream-reply.ts";
-import type { ErrorFormat } from "./views/error-view.ts";
+import { type ErrorFormat, errorReply, toApiError } from "./error-reply.ts";
+import { commonHeaders, type OutgoingFile, type OutgoingReply, streamFile } from "./reply.ts";
+import type { BodyOwner } from "./request/body.ts";
+import type { Exchange } from "./route.ts";
 
 interface Reply {
   status: number;
@@ -22,6 +23,18 @@ interface Reply {
 interface FileReply {
   status: number;
   file: OutgoingFile;
+}
+
+/** An exchange while it is in work. */
+export interface OpenExchange extends Exchange {
+  /** Set after authentication; for the log. */
+  clientId: string | undefined;
+  /** Ids of the work, for the log. */
+  logIds: Record<string, string> | undefined;
+  /** In whose memory the answer counts while it waits to be sent; set after authentication. */
+  memory: BodyOwner | undefined;
+  /** Response headers, written in one call: setting each on the response is slower. */
+  headers: Record<string, string | number>;
 }
 
 interface ExchangeOptions {
@@ -221,4 +234,65 @@ function callerAddress(request: IncomingMessage, trustedProxies: number): string
   const forwarded = joinHeader(request.headers["x-forwarded-for"])?.split(",") ?? [];
   const hops = [...forwarded.map((hop) => hop.trim()), request.socket.remoteAddress ?? ""];
   return hops[Math.max(0, hops.length - 1 - trustedProxies)] ?? "";
+}
+
+/** Answers that callers have not taken yet. */
+interface UnsentAnswers {
+  /** Disconnects the caller when it takes the answer too slowly. */
+  watch(response: ServerResponse): void;
+}
+
+interface UnsentAnswer {
+  socket: Socket;
+  /** Time in the present period in which the answer waited for the caller. */
+  waitMs: number;
+  /** Bytes that the caller had taken when the period began. */
+  taken: number;
+}
+
+export interface TakeLimits {
+  periodMs: number;
+  minBytesPerSecond: number;
+}
+
+const TAKE_LIMITS: TakeLimits = { periodMs: 30 * SECOND, minBytesPerSecond: 16_384 };
+
+const CHECK_INTERVAL_MS = 500;
+
+export function createUnsentAnswers({ periodMs, minBytesPerSecond } = TAKE_LIMITS): UnsentAnswers {
+  const answers = createWatch<UnsentAnswer>({
+    intervalMs: Math.min(CHECK_INTERVAL_MS, periodMs),
+    isOver(answer, ms) {
+      // Nothing waits for the caller: the source of a streamed answer is slow.
+      answer.waitMs = answer.socket.writableLength > 0 ? answer.waitMs + ms : 0;
+      if (answer.waitMs > 0 && answer.waitMs < periodMs) return false;
+      const taken = takenBytes(answer.socket);
+      const isTooSlow = answer.waitMs > 0 && taken - answer.taken < (minBytesPerSecond * periodMs) / SECOND;
+      Object.assign(answer, { waitMs: 0, taken });
+      return isTooSlow;
+    },
+    end: ({ socket }) => socket.destroy(),
+  });
+  return {
+    watch(response) {
+      const { socket, closed } = response;
+      if (!socket || closed) return;
+      const answer = { socket, waitMs: 0, taken: takenBytes(socket) };
+      answers.add(answer);
+      response.once("close", () => answers.delete(answer));
+    },
+  };
+}
+
+/** True while a part of the answer waits in this process, because the caller does not read it. */
+const isUnsent = ({ socket, closed }: ServerResponse): boolean =>
+  !closed && (socket?.writableLength ?? 0) > 0;
+
+/**
+ * Bytes that the operating system took: those of a write that has begun are in the queue of its handle. Its buffers take
+ * them in steps of up to some megabytes.
+ */
+function takenBytes(socket: Socket): number {
+  const { _handle: handle } = socket as Socket & { _handle?: { writeQueueSize?: number } | null };
+  return (socket.bytesWritten ?? 0) - (handle?.writeQueueSize ?? 0);
 }

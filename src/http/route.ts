@@ -2,14 +2,11 @@ import { MANAGING_ROLES, type Role, type Scope } from "../schema/enumerations.ts
 import { type Static, type TObject, type TSchema, Type } from "../schema/types.ts";
 import type { Database } from "../store/database/database.ts";
 import type { ErrorCode } from "./api-error.ts";
-import type { Caller } from "./caller.ts";
-import type { Cursors } from "./cursors.ts";
-import type { Operation, OperationTable, ReplayedReply } from "./operation.ts";
-import type { CsvReply } from "./reply/csv-reply.ts";
-import type { MediaReply, OutgoingFile, StreamReply } from "./reply/media-reply.ts";
+import type { Caller } from "./credentials.ts";
+import type { Cursors } from "./lists.ts";
+import type { CsvReply, MediaReply, OutgoingFile, ReplayedReply, StreamReply } from "./reply.ts";
 
-export type { Operation } from "./operation.ts";
-export { CsvReply } from "./reply/csv-reply.ts";
+export { CsvReply } from "./reply.ts";
 
 export type Method = "get" | "post" | "patch" | "put" | "delete";
 
@@ -256,3 +253,29 @@ export const literalFirst = (one: Route, other: Route): number => {
   ];
   return first < second ? -1 : first > second ? 1 : 0;
 };
+
+/**
+ * Tables of operations. A row of `idempotency_keys` is committed together with the work, a row of `claimed_operations`
+ * before it, because the work is a platform call.
+ */
+export type OperationTable = "idempotency_keys" | "claimed_operations";
+
+/** An operation identified by an Idempotency-Key. */
+export interface Operation {
+  /** Id of its row, derived from client, route and key. */
+  id: string;
+  /** Hash of the body: the same key with a different body is rejected. */
+  fingerprint: string;
+  /** Encrypts the reply for storage. */
+  seal(reply: unknown): string;
+  /** Marks a reply to a repeated request. */
+  replayOf(reply: unknown): ReplayedReply;
+  /** Returns the stored reply; throws a 422 when it was stored for a different body. */
+  replay(stored: StoredOperation): ReplayedReply;
+}
+
+/** The stored row of an operation. */
+interface StoredOperation {
+  fingerprint: string;
+  reply_sealed: string;
+}

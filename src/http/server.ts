@@ -1,14 +1,24 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { withTimeout } from "../runtime/async/with-timeout.ts";
+import { createShares } from "../runtime/async/shares.ts";
+import { withTimeout } from "../runtime/async/timeouts-and-retries.ts";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
-import { listen, trackConnections } from "../runtime/listen.ts";
-import type { Log } from "../runtime/logging/log.ts";
+import { listen, trackConnections } from "../runtime/http/listen.ts";
+import { newId } from "../runtime/ids.ts";
+import type { Log } from "../runtime/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
+import { ApiError } from "./api-error.ts";
 import type { App } from "./app.ts";
-import { limitConnections } from "./connections/connection-limit.ts";
-import { sliceReads, watchReads } from "./connections/sliced-reads.ts";
-import { connectNotAllowed, createSocketRejecter, toParseError } from "./connections/socket-errors.ts";
+import { toErrorBody } from "./error-reply.ts";
+import { commonHeaders, JSON_TYPE } from "./reply.ts";
+import { sliceReads, watchReads } from "./request/sliced-reads.ts";
 
 /** Together with the time for open connections, shorter than the process's shutdown timeout. */
 const DRAIN_TIMEOUT_MS = 5 * SECOND;
@@ -136,4 +146,88 @@ function oneAtATime(listener: RequestListener): RequestListener {
     socket[HAS_DROPPED] = true;
     sliceReads(socket);
   };
+}
+
+interface ConnectionLimit {
+  /** 0 for no limit. */
+  maxPerAddress: number;
+  log: Log;
+}
+
+/** An attack refuses many connections: it is logged once in this time. */
+const LOG_INTERVAL_MS = 1 * MINUTE;
+
+/** Closes new connections of an address that has too many, so that one machine cannot use up the process's sockets. */
+function limitConnections(server: Server, { maxPerAddress, log }: ConnectionLimit): void {
+  if (maxPerAddress === 0) return;
+  const connections = createShares({
+    capacity: Number.POSITIVE_INFINITY,
+    share: maxPerAddress,
+    maxWaitingPerKey: 0,
+    maxWaitMs: 0,
+  });
+  let refused = 0;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+
+  function refuse(socket: Socket, address: string): void {
+    socket.destroy();
+    refused += 1;
+    if (performance.now() - loggedAt < LOG_INTERVAL_MS) return;
+    log.warn("http.connections_refused", { address, limit: maxPerAddress, count: refused });
+    loggedAt = performance.now();
+    refused = 0;
+  }
+
+  server.on("connection", (socket: Socket) => {
+    const { remoteAddress: address } = socket;
+    if (address === undefined) return; // already closed
+    const connection = connections.tryTake(address, 1);
+    if (connection) socket.once("close", () => connection.release());
+    else refuse(socket, address);
+  });
+}
+
+interface SocketParts {
+  log: Log;
+  isHttps: boolean;
+}
+
+/**
+ * Answers requests that Node does not pass to the pipeline, with the same headers and error body, and closes the
+ * connection. `fault` is the parser's code, for the log.
+ */
+const createSocketRejecter =
+  ({ log, isHttps }: SocketParts) =>
+  (socket: Socket, error: ApiError, fault?: string): void => {
+    const requestId = newId("req");
+    const body = JSON.stringify(toErrorBody(error, requestId));
+    const headers = {
+      ...commonHeaders(requestId, isHttps),
+      ...error.headers,
+      Connection: "close",
+      "Content-Type": JSON_TYPE,
+      "Content-Length": Buffer.byteLength(body),
+    };
+    const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    const statusLine = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`;
+    socket.end(`${[statusLine, ...head].join("\r\n")}\r\n\r\n${body}`);
+    log.info("http.parse_failed", { request_id: requestId, status: error.status, error: error.code, fault });
+  };
+
+/** This service is not a proxy. */
+const connectNotAllowed = (): ApiError =>
+  new ApiError("method_not_allowed", "CONNECT is not allowed: this service is not a proxy", {
+    headers: { Allow: "GET, HEAD, POST, PATCH, PUT, DELETE" },
+  });
+
+/** The error for a request that Node's parser rejects. */
+function toParseError({ code = "" }: Error & { code?: string }): ApiError {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return new ApiError("request_timeout", "The request did not arrive in time");
+  return new ApiError(
+    "validation_failed",
+    code === "HPE_HEADER_OVERFLOW"
+      ? "The request's headers are too large"
+      : "The request is not valid HTTP/1.1",
+  );
 }

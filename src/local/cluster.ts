@@ -1,10 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type CloseEvent, createConcurrently, LogError, Logger, LogOutput } from "concurrently";
 import { SECOND } from "../runtime/durations.ts";
 import { stopLeftover } from "./leftover-processes.ts";
-import { withMetricsPort } from "./metrics-ports.ts";
-import { processCommand, type Runtime } from "./process-commands.ts";
 
 /** The processes of a local cluster and the colours of their log lines. */
 const PROCESSES = { sandbox: "green", web: "cyan", dispatcher: "magenta", scheduler: "yellow" };
@@ -101,3 +100,46 @@ function killProcess(pid: number, signal?: string): void {
 }
 
 const shellQuote = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** Each process of a local cluster has a fixed port after METRICS_PORT, so that scrapes need not look for it. */
+const METRICS_PORT_OFFSETS: Readonly<Record<string, number>> = { web: 0, dispatcher: 1, scheduler: 2 };
+
+/** The settings of one process: METRICS_PORT moved by its offset; a wrong value stays, so that the process reports it. */
+export function withMetricsPort(
+  settings: Record<string, string>,
+  processName: string,
+): Record<string, string> {
+  const port = Number(settings.METRICS_PORT);
+  const offset = METRICS_PORT_OFFSETS[processName];
+  if (!Number.isInteger(port) || port <= 0 || offset === undefined) return settings;
+  return { ...settings, METRICS_PORT: String(port + offset) };
+}
+
+/** The permissions that the processes need under Deno. The command line also needs --allow-write. */
+const DENO_PERMISSIONS = ["--allow-net", "--allow-env", "--allow-read", "--allow-sys"] as const;
+
+export type Runtime = "node" | "deno";
+
+/** Returns the program and arguments that run one file of bin/: the built file under Node, the source under Deno. */
+export function processCommand(root: string, name: string, runtime: Runtime): [string, ...string[]] {
+  if (runtime === "node") return [process.execPath, join(root, "dist/bin", `${name}.js`)];
+  const permissions = [...DENO_PERMISSIONS, ...(name === "herald" ? ["--allow-write"] : [])];
+  return [denoProgram(root), "run", "--no-prompt", ...permissions, join(root, "bin", `${name}.ts`)];
+}
+
+let denoPath: string | undefined;
+
+/** Returns the real deno executable, cached: the npm package's wrapper does not forward signals. */
+function denoProgram(root: string): string {
+  denoPath ??= findDenoPath(root);
+  return denoPath;
+}
+
+function findDenoPath(root: string): string {
+  const wrapper = join(root, "node_modules/deno/bin.cjs");
+  const result = spawnSync(process.execPath, [wrapper, "eval", "console.log(Deno.execPath())"], {
+    encoding: "utf8",
+  });
+  if (result.status !== 0) throw new Error(`deno cannot be run: ${result.stderr || result.error?.message}`);
+  return result.stdout.trim();
+}

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { SECOND } from "../runtime/durations.ts";
-import { isAddressInUse } from "../runtime/listen.ts";
+import { isAddressInUse } from "../runtime/http/listen.ts";
 
 /** A private server on loopback. */
 export interface LocalServer {

@@ -3,9 +3,8 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Environment } from "../runtime/config/settings.ts";
-import { POSTGRES, type Program, REDIS } from "./find-program.ts";
-import { ensurePrograms } from "./install-programs.ts";
 import { serverAccount, startPostgres } from "./postgres.ts";
+import { ensurePrograms, POSTGRES, type Program, REDIS } from "./programs.ts";
 import { startRedis } from "./redis.ts";
 
 interface ServersOptions {

@@ -1,11 +1,9 @@
 import { SECOND } from "../runtime/durations.ts";
-import type { Fields } from "./client/body.ts";
+import { asList, asObject, dateOf, type Fields, numberOf, textOf, textsOf } from "./bodies.ts";
 import type { PlatformCall } from "./client/call.ts";
 import { appToken, type PlatformClient } from "./client/client.ts";
-import { asList, asObject, dateOf, numberOf, textOf, textsOf } from "./client/json-values.ts";
 import { unusableAnswer } from "./errors/failure.ts";
-import { readPlatformError, redactSecrets } from "./errors/platform-error.ts";
-import { judge } from "./errors/verdicts.ts";
+import { judge, readPlatformError, redactSecrets } from "./errors/verdicts.ts";
 
 export interface IssuedToken {
   token: string;

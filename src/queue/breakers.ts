@@ -1,20 +1,14 @@
 import { PROBE_LEASE_MS } from "../runtime/deadlines.ts";
-import { HOUR, SECOND } from "../runtime/durations.ts";
-import type { Log } from "../runtime/logging/log.ts";
-import { type Breaker, createBreakerStore, readBreaker } from "./breaker-store.ts";
-import {
-  countCall,
-  type FailureCounts,
-  isExpired,
-  newFailureCounts,
-  openDuration,
-  shouldOpen,
-} from "./failure-window.ts";
+import { HOUR, MINUTE, SECOND } from "../runtime/durations.ts";
+import type { Log } from "../runtime/log.ts";
 import type { RedisClient } from "./redis.ts";
+import { taggedKey, tagOf } from "./wake-ups.ts";
 
 /**
- * A circuit breaker per destination. closed -> open: `recordResult` sees too many failures in this process.
- * open -> half_open: the open duration ends. half_open -> closed or open, for twice as long: the result of the probe.
+ * The circuit breaker of a client's backend.
+ * closed: calls are allowed. `recordResult` opens it after too many failures in this process.
+ * open: no calls. The breaker becomes half-open when the open duration ends.
+ * half_open: one probe is allowed. Its result closes the breaker, or opens it for twice as long.
  * It also closes when a call to another origin of the client ends, or when no probe comes for an hour.
  * Dispatchers count failures separately and share open breakers through Redis, which each reads in `refresh`.
  */
@@ -25,11 +19,21 @@ export interface Destination {
   origin: string;
 }
 
-/** closed: calls are allowed. open: no calls for `remaining` milliseconds. half_open: one probe is allowed. */
+/** `remaining` and `duration` in milliseconds. */
 type BreakerState =
   | { state: "closed" }
   | { state: "open"; remaining: number; duration: number }
   | { state: "half_open" };
+
+/** An open or half-open breaker; a closed one has no record. */
+export interface Breaker {
+  origin: string;
+  /** When the open breaker becomes half-open, in milliseconds since 1970. */
+  until: number;
+  failedProbes: number;
+  /** When it first opened, in milliseconds since 1970; absent in records of earlier versions. */
+  since?: number;
+}
 
 const CLOSED: BreakerState = { state: "closed" };
 
@@ -44,22 +48,13 @@ function stateAt(breaker: Breaker | undefined, now: number): BreakerState {
   return remaining > 0 ? { state: "open", remaining, duration } : { state: "half_open" };
 }
 
+/** True for a breaker that is open; it is half-open otherwise. */
+export const isOpen = ({ until }: Breaker): boolean => until > Date.now();
+
 function countStates(breakers: readonly Breaker[], now: number): Record<"open" | "half_open", number> {
   const states = breakers.map((breaker) => stateAt(breaker, now).state);
   const countOf = (word: string) => states.filter((state) => state === word).length;
   return { open: countOf("open"), half_open: countOf("half_open") };
-}
-
-/**
- * Reads the state that the dispatchers share. Closed while Redis is unavailable: each dispatcher then decides
- * alone.
- */
-export async function readBreakerState(
-  { redis, tags }: { redis: RedisClient; tags: readonly number[] },
-  { clientId, origin }: Destination,
-): Promise<BreakerState["state"]> {
-  const breaker = await readBreaker(redis, tags, clientId).catch(() => undefined);
-  return stateAt(breaker?.origin === origin ? breaker : undefined, Date.now()).state;
 }
 
 interface BreakerOptions {
@@ -129,7 +124,7 @@ export function createBreakers(
     const breaker = breakerOf(destination);
     if (breaker && !isProbe) return; // the call began before the breaker opened
     if (breaker) return isFailure ? open(destination, breaker) : close(clientId);
-    // The breaker of a former origin would keep the client half-open, although no call goes there any more.
+    // The breaker of a former origin would keep the client half-open, although calls no longer go there.
     if (breakersByClient.has(clientId)) await close(clientId).catch(() => {});
     if (shouldOpen(recordCall(destination, isFailure))) await open(destination);
   }
@@ -181,5 +176,117 @@ export function createBreakers(
       if (breaker && breaker.origin !== origin) await close(clientId).catch(() => {});
     },
     counts: () => countStates([...breakersByClient.values()], now()),
+  };
+}
+
+/** The failure window: results of the recent calls of this process to one destination. */
+export interface FailureCounts {
+  /** Failures since the last success. */
+  consecutiveFailures: number;
+  /** The two halves of the one-minute window, the older one first. */
+  halves: readonly [HalfWindow, HalfWindow];
+}
+
+interface HalfWindow {
+  startedAt: number;
+  calls: number;
+  failures: number;
+}
+
+const HALF_WINDOW_MS = MINUTE / 2;
+const MAX_CONSECUTIVE_FAILURES = 5;
+const MIN_CALLS = 20;
+
+const emptyHalf = (startedAt: number): HalfWindow => ({ startedAt, calls: 0, failures: 0 });
+
+export const newFailureCounts = (now: number): FailureCounts => ({
+  consecutiveFailures: 0,
+  halves: [emptyHalf(now), emptyHalf(now)],
+});
+
+/** Returns the counts after one more call. */
+export function countCall(
+  { consecutiveFailures, halves }: FailureCounts,
+  isFailure: boolean,
+  now: number,
+): FailureCounts {
+  const [older, newer] = now - halves[1].startedAt < HALF_WINDOW_MS ? halves : [halves[1], emptyHalf(now)];
+  const olderHalf = now - older.startedAt < 2 * HALF_WINDOW_MS ? older : emptyHalf(now);
+  const newerHalf = { ...newer, calls: newer.calls + 1, failures: newer.failures + Number(isFailure) };
+  return { consecutiveFailures: isFailure ? consecutiveFailures + 1 : 0, halves: [olderHalf, newerHalf] };
+}
+
+/** True when the counts can be dropped: the last call succeeded and the window is over. */
+export const isExpired = ({ consecutiveFailures, halves }: FailureCounts, now: number): boolean =>
+  consecutiveFailures === 0 && now - halves[1].startedAt > 2 * HALF_WINDOW_MS;
+
+export function shouldOpen({ consecutiveFailures, halves: [older, newer] }: FailureCounts): boolean {
+  const [calls, failures] = [older.calls + newer.calls, older.failures + newer.failures];
+  return consecutiveFailures >= MAX_CONSECUTIVE_FAILURES || (calls >= MIN_CALLS && failures * 2 >= calls);
+}
+
+/** Milliseconds that a breaker stays open; each failed probe doubles them. */
+export const openDuration = (failedProbes: number): number =>
+  Math.min(5 * SECOND * 2 ** failedProbes, 10 * MINUTE);
+
+/** Every dispatcher refreshes its breakers within this time. */
+const PROPAGATION_MS = 2 * SECOND;
+
+/** Fresh events and replays share this table: a client has the same backend for both. */
+const tableKey = (tag: number) => taggedKey(tag, "breakers");
+
+/** Reads the breaker of one client; undefined when it is closed. Throws while Redis is unavailable. */
+async function readBreaker(
+  redis: RedisClient,
+  tags: readonly number[],
+  clientId: string,
+): Promise<Breaker | undefined> {
+  const text = await redis.hget(tableKey(tagOf(clientId, tags)), clientId);
+  return text === null ? undefined : JSON.parse(text);
+}
+
+/** Reads the state that the dispatchers share. Closed while Redis is unavailable: each dispatcher then decides alone. */
+export async function readBreakerState(
+  { redis, tags }: { redis: RedisClient; tags: readonly number[] },
+  { clientId, origin }: Destination,
+): Promise<BreakerState["state"]> {
+  const breaker = await readBreaker(redis, tags, clientId).catch(() => undefined);
+  return stateAt(breaker?.origin === origin ? breaker : undefined, Date.now()).state;
+}
+
+/** Reads the breakers of one tag that are not closed, by client. Throws while Redis is unavailable. */
+export async function listBreakers(redis: RedisClient, tag: number): Promise<Map<string, Breaker>> {
+  const table = await redis.hgetall(tableKey(tag));
+  return new Map(Object.entries(table).map(([clientId, text]) => [clientId, JSON.parse(text)]));
+}
+
+/** Shares breakers through Redis. While it is unavailable, every method except `tryAcquireProbe` throws. */
+function createBreakerStore(redis: RedisClient, tags: readonly number[]) {
+  const tableKeyOf = (clientId: string) => tableKey(tagOf(clientId, tags));
+  const probeKeyOf = (clientId: string) => taggedKey(tagOf(clientId, tags), `probe:${clientId}`);
+  return {
+    async save(clientId: string, breaker: Breaker): Promise<void> {
+      await redis.hset(tableKeyOf(clientId), clientId, JSON.stringify(breaker));
+      // Keep the probe key until every dispatcher has read the new state; one with the old state would probe again.
+      await redis.pexpire(probeKeyOf(clientId), PROPAGATION_MS);
+    },
+    async remove(clientId: string): Promise<void> {
+      await redis.hdel(tableKeyOf(clientId), clientId);
+      await redis.del(probeKeyOf(clientId));
+    },
+    /** False while another dispatcher probes this client's destination. True without Redis: each then decides alone. */
+    async tryAcquireProbe(clientId: string): Promise<boolean> {
+      const answer = await redis.set(probeKeyOf(clientId), "1", "PX", PROBE_LEASE_MS, "NX").catch(() => "OK");
+      return answer === "OK";
+    },
+    /** Updates `known` from Redis, one tag at a time. */
+    async refresh(known: Map<string, Breaker>): Promise<void> {
+      for (const tag of tags) {
+        const stored = await listBreakers(redis, tag);
+        for (const clientId of known.keys())
+          if (tagOf(clientId, tags) === tag && !stored.has(clientId)) known.delete(clientId);
+        for (const [clientId, breaker] of stored) known.set(clientId, breaker);
+      }
+    },
   };
 }

@@ -1,14 +1,33 @@
-import { DAY } from "../runtime/durations.ts";
+import { DAY, SECOND } from "../runtime/durations.ts";
+import { timeOfId } from "../runtime/ids.ts";
 import type { Queryable } from "../store/database/database.ts";
-import { countFailedDeliveries, groupDeliveries } from "../store/events/queue-metrics.ts";
+import {
+  countFailedDeliveries,
+  type DeliveryGroup,
+  type FailureGroup,
+  groupDeliveries,
+  type QueueGroup,
+} from "../store/events/queue-metrics.ts";
 import { countFailedMessages, groupSends, type SendGroup } from "../store/messages/queue-metrics.ts";
 import { readQueueHold } from "../store/processes/queue-hold.ts";
-import { type Breaker, isOpen, listBreakers } from "./breaker-store.ts";
+import { type Breaker, isOpen, listBreakers } from "./breakers.ts";
 import { listLimitedChannels } from "./rates.ts";
 import type { RedisClient } from "./redis.ts";
-import { type WaitingClient, waitingClientsOf } from "./waiting-clients.ts";
-import { type QueueGroups, type StreamScope, type WaitingWork, waitingWorkOf } from "./waiting-work.ts";
 import { countUnread, taggedKey, tagOf } from "./wake-ups.ts";
+
+/** Why a row waits. Every waiting row has exactly one reason. */
+export const WAIT_REASONS = ["due", "order", "rate", "retry", "reconnect", "breaker"] as const;
+export type WaitReason = (typeof WAIT_REASONS)[number];
+
+/** Rows of one stream that are not finished, and rows that failed recently. */
+interface WaitingWork {
+  oldest_due_seconds: number;
+  in_flight: number;
+  /** By reason; `total` is their sum. */
+  waiting: Record<"total" | WaitReason, number>;
+  oldest_accepted_seconds: number;
+  failed_24h: number;
+}
 
 /**
  * State of one stream. Values that only Redis has are null while it is unavailable; deliveries that wait for a circuit
@@ -22,6 +41,14 @@ export interface StreamStatus extends WaitingWork {
   parked: number;
   /** The same number on both event lanes: a breaker blocks a client's events on either. */
   open_breakers: number | null;
+}
+
+/** The rows of one client that wait in a stream for the same reason. */
+interface WaitingClient {
+  client_id: string;
+  stream: string;
+  waiting: number;
+  reason: WaitReason;
 }
 
 export interface QueueStatus {
@@ -57,6 +84,14 @@ export async function queueStatus(parts: QueueParts): Promise<QueueStatus> {
   return { held, held_since: since, data, clients: waitingClientsOf(groups, scopes) };
 }
 
+/** Everything that is not finished, and the rows that failed within 24 hours, over all streams. */
+export interface QueueGroups {
+  sends: readonly QueueGroup[];
+  deliveries: readonly DeliveryGroup[];
+  failedMessages: readonly FailureGroup[];
+  failedDeliveries: readonly FailureGroup[];
+}
+
 async function readGroups(parts: QueueParts): Promise<QueueGroups> {
   const { db } = parts;
   const [sends, deliveries, failedMessages, failedDeliveries] = await Promise.all([
@@ -86,6 +121,14 @@ async function readBreakers({ redis, tags }: QueueParts): Promise<Map<string, Br
   return new Map(lists.flatMap((list) => [...list]));
 }
 
+interface StreamScope {
+  lane: "events" | "bulk" | "outbound";
+  /** True for the clients whose rows belong to the stream. */
+  isOwn(clientId: string): boolean;
+  /** Clients whose circuit breaker is not closed: their deliveries wait for it. */
+  blockedClients: ReadonlySet<string>;
+}
+
 /** A stream, and what only Redis knows of it. */
 interface StatusScope extends StreamScope {
   key: string;
@@ -111,3 +154,94 @@ const scopesOf = ({ redis, tags }: QueueParts, breakers: Map<string, Breaker> | 
       };
     }),
   );
+
+type Situation = QueueGroup["situation"];
+
+/** The reason why a row in this situation waits; null when it does not wait. */
+export const waitReasonOf = (situation: Situation): Exclude<Situation, "in_flight" | "unknown"> | null =>
+  situation === "in_flight" || situation === "unknown" ? null : situation;
+
+const isInStream =
+  ({ lane, isOwn }: StreamScope) =>
+  ({ client_id, is_bulk }: { client_id: string; is_bulk?: boolean }) =>
+    isOwn(client_id) && (is_bulk ?? false) === (lane === "bulk");
+
+/** Rows of one client in a stream that wait for the same reason. */
+interface WaitingRows {
+  client_id: string;
+  reason: WaitReason;
+  count: number;
+}
+
+const rowsOf = ({ sends, deliveries }: QueueGroups, scope: StreamScope): QueueGroup[] =>
+  (scope.lane === "outbound" ? sends : deliveries).filter(isInStream(scope));
+
+/** The waiting rows of one stream; rows of a client with the same reason may be in several groups. */
+function waitingRowsOf(groups: QueueGroups, scope: StreamScope): WaitingRows[] {
+  const isBlocked = (clientId: string) => scope.blockedClients.has(clientId);
+  return rowsOf(groups, scope).flatMap(({ client_id, situation, count }) => {
+    const reason = waitReasonOf(situation);
+    return reason === null ? [] : [{ client_id, reason: isBlocked(client_id) ? "breaker" : reason, count }];
+  });
+}
+
+/** Reduces the groups of all streams to the figures of one. */
+export function waitingWorkOf(groups: QueueGroups, scope: StreamScope, now = Date.now()): WaitingWork {
+  const rows = rowsOf(groups, scope);
+  const isOutbound = scope.lane === "outbound";
+  const failures = (isOutbound ? groups.failedMessages : groups.failedDeliveries).filter(isInStream(scope));
+  const waitingRows = waitingRowsOf(groups, scope);
+  const countOf = (reason: WaitReason) => sum(waitingRows.filter((row) => row.reason === reason));
+  const dueTimes = rows.filter(({ situation }) => situation === "due").map(dueTimeOf);
+  return {
+    oldest_due_seconds: ageOf(dueTimes, now),
+    in_flight: sum(rows.filter(({ situation }) => situation === "in_flight")),
+    waiting: {
+      total: sum(waitingRows),
+      due: countOf("due"),
+      order: countOf("order"),
+      rate: countOf("rate"),
+      retry: countOf("retry"),
+      reconnect: countOf("reconnect"),
+      breaker: countOf("breaker"),
+    },
+    oldest_accepted_seconds: ageOf(
+      rows.map(({ oldest_id }) => timeOfId(oldest_id)),
+      now,
+    ),
+    failed_24h: sum(failures),
+  };
+}
+
+const dueTimeOf = ({ next_attempt_at }: QueueGroup): number =>
+  next_attempt_at?.getTime() ?? Number.POSITIVE_INFINITY;
+
+const sum = (rows: readonly { count: number }[]): number =>
+  rows.reduce((total, { count }) => total + count, 0);
+
+/** Seconds since the earliest of these times; 0 when there is none. */
+function ageOf(times: readonly number[], now: number): number {
+  const earliest = times.reduce((least, time) => Math.min(least, time), now);
+  return Math.round((now - earliest) / SECOND);
+}
+
+const MAX_CLIENTS = 20;
+
+/** Returns the largest entries of all streams, most waiting rows first. */
+export function waitingClientsOf(
+  groups: QueueGroups,
+  scopes: readonly (StreamScope & { key: string })[],
+): WaitingClient[] {
+  const clients = scopes.flatMap((scope) => clientsInStream(groups, scope));
+  return clients.sort((one, other) => other.waiting - one.waiting).slice(0, MAX_CLIENTS);
+}
+
+function clientsInStream(groups: QueueGroups, scope: StreamScope & { key: string }): WaitingClient[] {
+  const clients = new Map<string, WaitingClient>();
+  for (const { client_id, reason, count } of waitingRowsOf(groups, scope)) {
+    const key = `${client_id} ${reason}`;
+    const waiting = (clients.get(key)?.waiting ?? 0) + count;
+    clients.set(key, { client_id, stream: scope.key, waiting, reason });
+  }
+  return [...clients.values()];
+}

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Cluster, type ClusterOptions, Redis } from "ioredis";
-import { withTimeout } from "../runtime/async/with-timeout.ts";
+import { withTimeout } from "../runtime/async/timeouts-and-retries.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
 

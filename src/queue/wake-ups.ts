@@ -1,7 +1,9 @@
 import type { ChainableCommander, Redis } from "ioredis";
-import { withTimeout } from "../runtime/async/with-timeout.ts";
+import { onAbort, pause, withTimeout } from "../runtime/async/timeouts-and-retries.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
+import type { Log } from "../runtime/log.ts";
+import { createOutageLogger } from "../runtime/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import type { Database, Queryable } from "../store/database/database.ts";
 import { awaitConnection, type RedisClient } from "./redis.ts";
@@ -26,25 +28,7 @@ export const tagOf = (clientId: string, tags: readonly number[]): number =>
 export const taggedKey = (tag: number, name: string): string => `{${tag}}:${name}`;
 
 /** The streams of wake-ups. */
-export type WakeUpLane = "events" | "outbound";
-
-/** All dispatchers share one group and one consumer: the rows record which worker claimed them. */
-const GROUP = "herald";
-const CONSUMER = "dispatcher";
-
-/** The group starts at the first entry, so that it reads entries added before it existed. */
-async function createGroup(redis: RedisClient, stream: string): Promise<void> {
-  await redis.xgroup("CREATE", stream, GROUP, "0", "MKSTREAM").catch((error: Error) => {
-    if (!error.message.startsWith("BUSYGROUP")) throw error;
-  });
-}
-
-/** True when the stream is new, or when Redis restarted without it. */
-const isMissingGroup = (error: unknown): boolean =>
-  error instanceof Error && /^(NOGROUP|UNBLOCKED)/.test(error.message);
-
-/** More than dispatchers read in a second; the poll finds what older entries named. */
-const MAX_ENTRIES = 10_000;
+type WakeUpLane = "events" | "outbound";
 
 /** Wakes a dispatcher for new rows. */
 export interface Notifier<K> {
@@ -79,6 +63,9 @@ interface LaneParts<K> {
   /** What an entry contains; the client's id comes first. */
   fieldsOf(key: K): readonly [clientId: string, ...rest: string[]];
 }
+
+/** More than dispatchers read in a second; the poll finds what older entries named. */
+const MAX_ENTRIES = 10_000;
 
 /** Names of the fields of an entry, in order. */
 const FIELD_NAMES = ["k", "c", "b"] as const;
@@ -147,6 +134,86 @@ export async function notifyAfterCommit<T>(
   deferredNotifier.release();
   return result;
 }
+
+interface ConsumerParts {
+  lane: WakeUpLane;
+  tags: readonly number[];
+  connect(): RedisClient;
+  /** Waits until this dispatcher has slots for new rows: a full one leaves wake-ups to others. */
+  waitForSlots(): Promise<number>;
+  /** Called with the values of each entry. */
+  wake(entries: readonly string[][]): void;
+  log: Log;
+}
+
+const RETRY_DELAY_MS = { first: 200, max: 1 * SECOND };
+
+/** Reads the wake-ups of a lane while this dispatcher has free slots for it. */
+export function createWakeUpConsumer({ lane, tags, connect, waitForSlots, wake, log }: ConsumerParts) {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const failingTags = new Set<number>();
+  let consuming: Promise<unknown> = Promise.resolve();
+
+  async function consume(tag: number): Promise<void> {
+    const stream = taggedKey(tag, lane);
+    const reader = createWakeUpReader(stream, connect);
+    onAbort(signal, reader.close);
+    const outageLogger = createOutageLogger(
+      log,
+      { unavailable: "stream_reader.failed", recovered: "stream_reader.recovered" },
+      { stream },
+    );
+    for (let delay = RETRY_DELAY_MS.first; !signal.aborted; ) {
+      try {
+        const slots = await waitForSlots();
+        if (signal.aborted) return;
+        const entries = await reader.read(slots);
+        failingTags.delete(tag);
+        outageLogger.recovered();
+        delay = RETRY_DELAY_MS.first;
+        wake(entries);
+      } catch (error) {
+        if (signal.aborted) return;
+        failingTags.add(tag);
+        outageLogger.failed(error);
+        await pause(delay, signal);
+        delay = Math.min(2 * delay, RETRY_DELAY_MS.max);
+      }
+    }
+  }
+
+  const worker: Worker = {
+    name: `${lane}-wake-ups`,
+    async start() {
+      consuming = Promise.all(tags.map(consume));
+    },
+    async close() {
+      stopping.abort();
+      await consuming;
+    },
+  };
+  return {
+    ...worker,
+    /** False while the wake-ups of some clients cannot be read. */
+    isReading: (): boolean => failingTags.size === 0,
+  };
+}
+
+/** All dispatchers share one group and one consumer: the rows record which worker claimed them. */
+const GROUP = "herald";
+const CONSUMER = "dispatcher";
+
+/** The group starts at the first entry, so that it reads entries added before it existed. */
+async function createGroup(redis: RedisClient, stream: string): Promise<void> {
+  await redis.xgroup("CREATE", stream, GROUP, "0", "MKSTREAM").catch((error: Error) => {
+    if (!error.message.startsWith("BUSYGROUP")) throw error;
+  });
+}
+
+/** True when the stream is new, or when Redis came back empty. */
+const isMissingGroup = (error: unknown): boolean =>
+  error instanceof Error && /^(NOGROUP|UNBLOCKED)/.test(error.message);
 
 /** How long a read waits for entries, and how much longer it may take before its connection counts as dead. */
 const BLOCK_MS = 1 * SECOND;

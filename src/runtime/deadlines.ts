@@ -61,6 +61,12 @@ export const MAX_BLOCKING_RETRY_MS = 1 * MINUTE;
 /** Default of SEND_UNKNOWN_SECONDS: how long a send with unknown outcome waits for a status webhook before it fails. */
 export const UNKNOWN_SEND_TIMEOUT_MS = 10 * MINUTE;
 
+// Statistics.
+/** A settled row that changes within this time after its acceptance is not added to late_changes. */
+export const RECENT_ROW_MS = 5 * MINUTE;
+/** Hours are computed again for this time after their end. It is longer than RECENT_ROW_MS: clocks differ, commits take time. */
+export const ROLL_UP_MARGIN_MS = 10 * MINUTE;
+
 // Shutdown, counted from the signal. The process manager kills after 30 s; an orderly shutdown takes at most 25 s.
 /** The dispatcher aborts the deliveries in flight; they do not count as attempts. */
 export const ABORT_DELIVERIES_AFTER_MS = 18 * SECOND;

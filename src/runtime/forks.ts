@@ -1,9 +1,10 @@
-import cluster, { type Worker as Fork } from "node:cluster";
+import type { Worker as Fork } from "node:cluster";
+import cluster from "node:cluster";
 import { once } from "node:events";
 import { AggregatorRegistry } from "prom-client";
 import { SECOND } from "./durations.ts";
-import type { Log } from "./logging/log.ts";
-import type { Metrics, MetricsText } from "./metrics/metrics.ts";
+import type { Log } from "./log.ts";
+import type { Metrics, MetricsText } from "./metrics.ts";
 import type { Worker } from "./supervise.ts";
 
 /**

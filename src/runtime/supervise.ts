@@ -1,6 +1,7 @@
-import { withTimeout } from "./async/with-timeout.ts";
+import { pause, withTimeout } from "./async/timeouts-and-retries.ts";
 import { PROCESS_CLOSE_TIMEOUT_MS } from "./deadlines.ts";
-import type { Log } from "./logging/log.ts";
+import { createOutageLogger, type Log } from "./log.ts";
+import type { RepeatedWork } from "./log-events.ts";
 
 /**
  * A named part of a process. `start` resolves when it is ready for work; `close` when its work is finished or released.
@@ -121,4 +122,41 @@ async function closeWorker(worker: Worker, deadline: number): Promise<"closed" |
   } catch (error) {
     return error instanceof Error ? error : new Error("close failed", { cause: error });
   }
+}
+
+interface RepeatOptions {
+  name: RepeatedWork;
+  /** Milliseconds between the end of one run and the start of the next, so that runs never overlap. */
+  intervalMs: number;
+  work(): Promise<void>;
+  log: Log;
+}
+
+/**
+ * Runs `work` repeatedly from `start` until `close`, which waits for the current run. A failed run does not stop the
+ * repetition; the first failure of an outage and the recovery are logged.
+ */
+export function repeat({ name, intervalMs, work, log }: RepeatOptions): Worker {
+  const outageLogger = createOutageLogger(log, {
+    unavailable: `${name}.failed`,
+    recovered: `${name}.recovered`,
+  });
+  const closing = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  async function run(): Promise<void> {
+    while (!closing.signal.aborted) {
+      await work().then(outageLogger.recovered, outageLogger.failed);
+      await pause(intervalMs, closing.signal);
+    }
+  }
+  return {
+    name,
+    start() {
+      running = run();
+    },
+    async close() {
+      closing.abort();
+      await running;
+    },
+  };
 }

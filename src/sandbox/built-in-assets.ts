@@ -1,5 +1,5 @@
 import { DEMO_ASSETS } from "../schema/demo-assets.ts";
-import type { Grant } from "./login/tokens.ts";
+import type { Grant } from "./graph/tokens.ts";
 
 /** The assets and tokens below are constants, so every sandbox has them and they survive a restart. */
 

@@ -1,7 +1,6 @@
-import type { Codes } from "./login/codes.ts";
-import type { Tokens } from "./login/tokens.ts";
+import type { Codes, Tokens } from "./graph/tokens.ts";
 import type { SandboxSettings } from "./settings.ts";
-import type { Webhooks } from "./webhooks/webhooks.ts";
+import type { Webhooks } from "./webhooks.ts";
 
 /** The dependencies that all simulated platforms share. */
 export interface SandboxContext {
@@ -25,4 +24,17 @@ export function newNodeId(): string {
   return String(
     120_000_000_000_000_000n + BigInt(Date.now() % 1_000_000_000_000) * 10_000n + (createdCount % 10_000n),
   );
+}
+
+/**
+ * Returns state that belongs to one sandbox: created on first use, shared by its nodes, routes and webhooks,
+ * and collected together with its context.
+ */
+export function perSandbox<T>(create: () => T): (context: object) => T {
+  const instances = new WeakMap<object, T>();
+  return (context) => {
+    const instance = instances.get(context) ?? create();
+    instances.set(context, instance);
+    return instance;
+  };
 }

@@ -1,32 +1,27 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Log } from "../runtime/logging/log.ts";
+import type { Log } from "../runtime/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
-import { adKinds } from "./ads/kinds.ts";
-import { appKinds } from "./app/kinds.ts";
+import { adKinds } from "./ads/nodes.ts";
 import { BUILT_IN_TOKENS } from "./built-in-assets.ts";
-import { chatKinds } from "./chat/kinds.ts";
-import { mediaRoutes } from "./chat/media/download-route.ts";
+import { mediaRoutes } from "./chat/media.ts";
+import { chatKinds } from "./chat/nodes.ts";
 import type { SandboxContext } from "./context.ts";
-import { type ControlParts, controlRoutes } from "./control-routes/control-routes.ts";
+import { type ControlParts, controlRoutes } from "./control-routes.ts";
 import { dialogRoutes } from "./dialogs/dialog-routes.ts";
-import { createEffects } from "./faults/effects.ts";
-import { createFaults } from "./faults/faults.ts";
-import { createGraph } from "./graph.ts";
-import { createCodes } from "./login/codes.ts";
-import { loginKinds } from "./login/kinds.ts";
-import { createTokens } from "./login/tokens.ts";
-import type { NodeKind } from "./node-kind.ts";
-import { pageKinds } from "./pages/kinds.ts";
-import { createRecords } from "./records/records.ts";
-import { createListener } from "./server/listener.ts";
-import { createLoopbackServer } from "./server/loopback-server.ts";
-import { createRequestHandler, type RequestHandlerParts } from "./server/request-handler.ts";
-import type { SandboxRoute } from "./server/route.ts";
+import { createEffects } from "./fault-effects.ts";
+import { createFaults } from "./faults.ts";
+import { createGraph } from "./graph/graph.ts";
+import { GraphError } from "./graph/graph-error.ts";
+import type { NodeKind } from "./graph/node.ts";
+import { createCodes, createTokens } from "./graph/tokens.ts";
+import { loginKinds } from "./login.ts";
+import { pageKinds } from "./pages/nodes.ts";
+import { createRecords } from "./server/records.ts";
+import type { SandboxRoute } from "./server/routes.ts";
+import { createSandboxServer, type ServerParts } from "./server/server.ts";
 import type { SandboxSettings } from "./settings.ts";
-import { createTimers } from "./timers.ts";
-import { createWebhooks } from "./webhooks/webhooks.ts";
-import { GraphError } from "./wire/graph-error.ts";
+import { appKinds, createWebhooks } from "./webhooks.ts";
 
 interface SandboxOptions {
   settings: SandboxSettings;
@@ -45,7 +40,7 @@ interface SandboxOptions {
   codeLifetimeMs?: number | undefined;
 }
 
-export interface Sandbox extends Worker {
+interface Sandbox extends Worker {
   /** The server's origin; valid after start. */
   origin(): string;
   /** The origin of the URLs of media; valid after start. */
@@ -72,16 +67,14 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const graph = createGraph(allKinds(context), context);
   const controlParts = { faults, requests: createRecords(), inbox: createRecords(), demoApiKey };
   const pause = (milliseconds: number) => sleepUnlessClosed(closing.signal, milliseconds);
-  const handlerParts = {
+  const serverParts = {
     ...controlParts,
     tokens: context.tokens,
     effects: createEffects({ tokens: context.tokens, quotaOf: graph.quotaOf, pause }),
     log,
   };
-  const serve = (parts: Pick<RequestHandlerParts, "graph" | "routes">) =>
-    createLoopbackServer(createListener(createRequestHandler({ ...handlerParts, ...parts }), log));
-  const server = serve({ graph, routes: allRoutes(context, controlParts) });
-  const mediaServer = serve({ graph: NO_GRAPH, routes: mediaRoutes(context) });
+  const server = createSandboxServer({ ...serverParts, graph, routes: allRoutes(context, controlParts) });
+  const mediaServer = createSandboxServer({ ...serverParts, graph: NO_GRAPH, routes: mediaRoutes(context) });
   return {
     name: "sandbox",
     origin: () => `http://localhost:${server.port()}`,
@@ -103,7 +96,7 @@ const allKinds = (context: SandboxContext): NodeKind[] =>
   [appKinds, loginKinds, adKinds, chatKinds, pageKinds].flatMap((kinds) => kinds(context));
 
 /** The media server has files only. */
-const NO_GRAPH: RequestHandlerParts["graph"] = {
+const NO_GRAPH: ServerParts["graph"] = {
   answer() {
     throw new GraphError(100, "There is no such file", { status: 404 });
   },
@@ -118,3 +111,30 @@ const allRoutes = (context: SandboxContext, controlParts: ControlParts): Sandbox
 /** Closing the sandbox ends the sleep early: a delayed call must not hold up the shutdown. */
 const sleepUnlessClosed = (closeSignal: AbortSignal, milliseconds: number): Promise<void> =>
   sleep(milliseconds, undefined, { signal: closeSignal }).catch(() => {});
+
+interface Timers {
+  schedule(milliseconds: number, work: () => void): void;
+  /** Cancels all pending work and ignores later calls of `schedule`. */
+  stop(): void;
+}
+
+/** Timers whose delays are multiplied by `pace`: 0.01 is a hundred times as fast. */
+function createTimers(pace: number): Timers {
+  const pending = new Set<NodeJS.Timeout>();
+  let stopped = false;
+  return {
+    schedule(milliseconds, work) {
+      if (stopped) return; // a call that is still in flight at shutdown must not start new work
+      const timer = setTimeout(() => {
+        pending.delete(timer);
+        work();
+      }, milliseconds * pace);
+      pending.add(timer);
+    },
+    stop() {
+      stopped = true;
+      for (const timer of pending) clearTimeout(timer);
+      pending.clear();
+    },
+  };
+}

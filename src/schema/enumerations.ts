@@ -1,4 +1,7 @@
-/** Closed sets of values in the API and in events, each defined once. */
+/** The API's version and the closed sets of values in the API and in events, each defined once. */
+
+/** The API version: a header of every reply and a field of every event. */
+export const API_VERSION = "2026-11-01";
 
 export const SCOPES = [
   "templates:manage",
@@ -186,3 +189,12 @@ export type EventStatus = (typeof EVENT_STATUSES)[number];
 
 export const SKIP_REASONS = ["disabled", "not_configured"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
+
+/** The values of the fields of `GET /readyz`. */
+export const READINESS_STATUSES = ["ready", "degraded", "unavailable"] as const;
+
+export const POSTGRES_STATES = ["ok", "unavailable", "unmigrated"] as const;
+export type PostgresState = (typeof POSTGRES_STATES)[number];
+
+export const REDIS_STATES = ["ok", "unavailable", "read_only"] as const;
+export type RedisState = (typeof REDIS_STATES)[number];

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { newId } from "../runtime/ids.ts";
-import { randomText } from "./random-text.ts";
+import { randomText } from "./secret-text.ts";
 
 /** A new API key. Its text is shown once and cannot be recovered from the stored fields. */
 export interface IssuedApiKey {

@@ -1,7 +1,7 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
+import { createShares, ShareRefused } from "../runtime/async/shares.ts";
 import { SECOND } from "../runtime/durations.ts";
-import { createShares, ShareRefused } from "../runtime/shares.ts";
-import { randomText } from "./random-text.ts";
+import { randomText } from "./secret-text.ts";
 
 /** Slow on purpose: 32 MiB and about 0.2 s per guess. Stored with each hash, so that it can be raised later. */
 const COST: Cost = { log2N: 15, r: 8, p: 3 };
@@ -9,9 +9,8 @@ const HASH_BYTES = 32;
 const SALT_BYTES = 16;
 
 /**
- * One at a time, in turn between callers: passwords must not fill the thread pool, which also serves DNS lookups and files.
- * Each kind of work has its own: anonymous login attempts delay neither people from known networks nor users who set a
- * password.
+ * One hash at a time, in turn between callers: the thread pool also serves DNS lookups and files. Each kind of work has its
+ * own share: anonymous attempts delay neither people from known networks nor users who set a password.
  */
 const SHARES = { capacity: 1, maxWaitingPerKey: 25, maxWaitMs: 10 * SECOND };
 const createCheckShares = () => ({

@@ -1,5 +1,7 @@
 import { createCipheriv, createDecipheriv, randomFillSync } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { EncryptionKey } from "../runtime/config/setting-kinds.ts";
+import { SECOND } from "../runtime/durations.ts";
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -73,4 +75,30 @@ function decrypt(key: Buffer, bytes: Buffer, context: string): string {
   } catch (cause) {
     throw new SecretBoxError("the sealed text cannot be decrypted in this context", { cause });
   }
+}
+
+const MAX_OPENED_SECRETS = 1_000;
+const OPENED_SECRET_TTL_MS = 10 * SECOND;
+
+/**
+ * Keeps opened secrets in memory for some seconds: opening a secret takes longer than signing an event with it. A changed
+ * secret has another sealed text, so an outdated one is never returned.
+ */
+export function withOpenedSecrets(box: SecretBox): SecretBox {
+  const opened = new LRUCache<string, string>({
+    max: MAX_OPENED_SECRETS,
+    ttl: OPENED_SECRET_TTL_MS,
+    ttlAutopurge: true,
+  });
+  return {
+    ...box,
+    open(sealed, context) {
+      const name = `${context} ${sealed}`;
+      const known = opened.get(name);
+      if (known !== undefined) return known;
+      const secret = box.open(sealed, context);
+      opened.set(name, secret);
+      return secret;
+    },
+  };
 }

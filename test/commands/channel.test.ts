@@ -1,6 +1,6 @@
 import t from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
-import { openChannelToken } from "../../src/security/channel-token.ts";
+import { openChannelToken } from "../../src/security/sealed-tokens.ts";
 import { createSecretBox } from "../../src/security/secret-box.ts";
 import { startApi } from "../fixtures/http/api.ts";
 import { createCommandRunner } from "../fixtures/processes/command-line.ts";

@@ -60,7 +60,7 @@ t.test("herald client delete", async (t) => {
     await api.call("DELETE", `/api/channels/${ended}`, { headers });
     const [id] = await recordEvents(api.db, [event(tenant, "e")]);
     await writeAttempt(raw, tenant, id as string);
-    await raw.query("insert into webhook_configs (id, webhook_url) values ($1, 'https://a.example')", [
+    await raw.query("insert into webhook_configs (client_id, webhook_url) values ($1, 'https://a.example')", [
       clientId,
     ]);
     await raw.query(
@@ -113,7 +113,7 @@ t.test("herald client delete", async (t) => {
   const { rows: tables } = await raw.query<{ name: string; is_tenants: boolean }>(
     `select
       t.table_name as name,
-      t.table_name in ('clients', 'webhook_configs') or exists (
+      t.table_name = 'clients' or exists (
         select
         from information_schema.columns c
         where c.table_schema = t.table_schema

@@ -1,7 +1,7 @@
 import "reflect-metadata";
 import t from "tap";
 import { container } from "tsyringe";
-import { runCommand } from "../../src/commands/program/program.ts";
+import { runCommand } from "../../src/commands/program.ts";
 import { openCommandContext } from "../../src/composition/herald.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { DAY, HOUR } from "../../src/runtime/durations.ts";

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { Fields } from "../../src/runtime/logging/log.ts";
+import type { Fields } from "../../src/runtime/log.ts";
 import { startBackend } from "../fixtures/events/backends.ts";
 import { configureWebhook, makeEvents } from "../fixtures/events/events.ts";
 import { startApi } from "../fixtures/http/api.ts";

@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
-import t, { type Test } from "tap";
-import { createDestinations } from "../../src/delivery/destinations.ts";
+import type { Test } from "tap";
+import t from "tap";
 import { createEventPoster } from "../../src/delivery/post-event.ts";
+import { createDestinations } from "../../src/delivery/ssrf-guard.ts";
 import { cidrs } from "../../src/runtime/config/setting-kinds.ts";
 import { startBackend, startTcpBackend } from "../fixtures/events/backends.ts";
 

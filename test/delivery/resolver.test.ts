@@ -1,7 +1,6 @@
 import t from "tap";
-import { createDestinations } from "../../src/delivery/destinations.ts";
 import { createEventPoster } from "../../src/delivery/post-event.ts";
-import { createResolver } from "../../src/delivery/resolver.ts";
+import { createDestinations, createResolver } from "../../src/delivery/ssrf-guard.ts";
 import { checkAddress } from "../../src/delivery/webhook-address.ts";
 import { cidrs } from "../../src/runtime/config/setting-kinds.ts";
 import { startBackend } from "../fixtures/events/backends.ts";

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { processCommand } from "../../src/local/process-commands.ts";
+import { processCommand } from "../../src/local/cluster.ts";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import { mayStart, startChild } from "./children.ts";
 import { testEnvironment } from "./environment.ts";

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { processCommand } from "../../src/local/process-commands.ts";
+import { processCommand } from "../../src/local/cluster.ts";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import { createDatabase } from "../../src/store/database/database.ts";
 import { createTablePartitions } from "../../workers/table-partitions.ts";

@@ -13,10 +13,10 @@ const SLOWEST_FILES = [
   "e2e/crashes/chaos",
   "e2e/crashes/shutdown",
   "workers/dispatcher/sending/recovery",
-  "workers/scheduler/tokens/unexpected-answers",
+  "workers/scheduler/unexpected-answers",
   "resources/marketing/create-once",
   "resources/marketing/ad-accounts/routes",
-  "workers/scheduler/tokens/check-tokens",
+  "workers/scheduler/check-tokens",
 ].map((name) => join("test", `${name}.test.ts`));
 
 const rankOf = (file: string): number => {

@@ -8,7 +8,7 @@ import { testSettings } from "../fixtures/processes/settings.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
-/** Ten times what the 5 s of the cache and a request take. test/http/credentials/lookup.test.ts tests the 5 s. */
+/** Ten times what the 5 s of the cache and a request take. test/http/credentials.test.ts tests the 5 s. */
 const MAX_WAIT_MS = 60 * SECOND;
 
 interface CredentialChange {

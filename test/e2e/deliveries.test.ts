@@ -2,7 +2,7 @@ import { Webhook } from "standardwebhooks";
 import t, { type Test } from "tap";
 import { DAY, HOUR, MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import { JsonText } from "../../src/runtime/json/json.ts";
-import { generateWebhookToken } from "../../src/security/webhook-tokens.ts";
+import { generateWebhookToken } from "../../src/security/sealed-tokens.ts";
 import {
   answerWith,
   type ClientBackend,
@@ -275,7 +275,7 @@ t.test(
 
 t.test("an event that cannot be signed fails after five attempts without a request", async (t) => {
   const { backend, client } = await startClient(t);
-  await dispatcher.db.query("update webhook_configs set secret_sealed = $2 where id = $1", [
+  await dispatcher.db.query("update webhook_configs set secret_sealed = $2 where client_id = $1", [
     client.id,
     "sealed by an unknown key",
   ]);

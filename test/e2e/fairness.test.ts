@@ -218,7 +218,7 @@ async function openBreakerUntil(client: Tenant, time: number): Promise<void> {
 t.test("a breaker opens after five failures in a row, and is then probed by one call", async (t) => {
   const { backend, client } = await startClient(t);
   const configRow = () =>
-    dispatcher.db.query<object>("select * from webhook_configs where id = $1", [client.id]);
+    dispatcher.db.query<object>("select * from webhook_configs where client_id = $1", [client.id]);
   const before = await configRow();
   const failed = await failFiveTimes(backend, client);
   t.match(await readBreaker(client), { origin: backend.url, failedProbes: 0, until: Number });

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import t, { type Test } from "tap";
-import type { Resolver } from "../../src/delivery/resolver.ts";
+import type { Resolver } from "../../src/delivery/ssrf-guard.ts";
 import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import { startBackend, startTcpBackend } from "../fixtures/events/backends.ts";
 import { makeDeliveriesDue, queueEvent, times, untilDelivery } from "../fixtures/events/deliveries.ts";

@@ -1,12 +1,17 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import t, { type Test } from "tap";
-import { readEnvFile, writeEnvFile } from "../../src/local/env-file.ts";
-import { CHROMIUM, findProgram } from "../../src/local/find-program.ts";
-import { ensurePrograms, MissingPrograms } from "../../src/local/install-programs.ts";
+import type { Test } from "tap";
+import t from "tap";
+import { CHROMIUM, ensurePrograms, findProgram, MissingPrograms } from "../../src/local/programs.ts";
 import { freePort } from "../../src/local/server-process.ts";
-import { localSettings, privateServersSetting, withoutPrivateServers } from "../../src/local/settings.ts";
+import {
+  localSettings,
+  privateServersSetting,
+  readEnvFile,
+  withoutPrivateServers,
+  writeEnvFile,
+} from "../../src/local/settings.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 
 const program = (folders: string[]) => ({ name: "tool", folders, apt: "tool", brew: "tool" });

@@ -1,5 +1,5 @@
 import t from "tap";
-import type { ChatNumber } from "../../src/platforms/chat/access.ts";
+import type { ChatNumber } from "../../src/platforms/chat/numbers.ts";
 import type { SendOutcome } from "../../src/platforms/sends.ts";
 import { failedAs } from "../fixtures/platforms/failures.ts";
 import { DEMO_CHAT_NUMBER, startPlatforms } from "../fixtures/platforms/platforms.ts";

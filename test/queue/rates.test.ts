@@ -1,7 +1,7 @@
 import t, { type Test } from "tap";
 import { type ChannelRef, createRates, listLimitedChannels, type Rates } from "../../src/queue/rates.ts";
 import type { RedisClient } from "../../src/queue/redis.ts";
-import { pause } from "../../src/runtime/async/pause.ts";
+import { pause } from "../../src/runtime/async/timeouts-and-retries.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { connectRedis } from "../fixtures/servers/redis.ts";
 import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";

@@ -2,7 +2,7 @@ import t, { type Test } from "tap";
 import { awaitConnection, createProducerClient, type RedisClient } from "../../src/queue/redis.ts";
 import { createRedisState } from "../../src/queue/redis-state.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
-import { createMetrics } from "../../src/runtime/metrics/metrics.ts";
+import { createMetrics } from "../../src/runtime/metrics.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 import { connectRedis, openProducer } from "../fixtures/servers/redis.ts";

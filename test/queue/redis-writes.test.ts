@@ -1,6 +1,6 @@
 import t from "tap";
 import { awaitConnection, createProducerClient, type RedisClient } from "../../src/queue/redis.ts";
-import { isWriteRefusal, probeRedisWrites } from "../../src/queue/redis-writes.ts";
+import { isWriteRefusal, probeRedisWrites } from "../../src/queue/redis-state.ts";
 import { tagsOf } from "../../src/queue/wake-ups.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";

@@ -19,6 +19,7 @@ const ORDERS: [string, ...number[]][] = [
     d.WATCHDOG_LIMIT_MS,
     d.PROCESS_CLOSE_TIMEOUT_MS,
   ],
+  ["an hour is computed again after its rows stop changing", d.RECENT_ROW_MS, d.ROLL_UP_MARGIN_MS],
   ["a claimed row is started before its lease can expire", d.MAX_START_DELAY_MS, d.WORKER_DEAD_AFTER_MS],
   [
     "a live worker's lease outlasts the slowest delivery",

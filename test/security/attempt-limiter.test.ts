@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import t, { type Test } from "tap";
+import type { Test } from "tap";
+import t from "tap";
 import type { RedisClient } from "../../src/queue/redis.ts";
 import { MINUTE } from "../../src/runtime/durations.ts";
-import { type AttemptLimiter, createAttemptLimiter } from "../../src/security/attempt-limiter.ts";
-import { PAIR_RULE } from "../../src/security/sign-in-limits.ts";
+import { type AttemptLimiter, createAttemptLimiter, PAIR_RULE } from "../../src/security/sign-in-limits.ts";
 import { connectRedis, openProducer } from "../fixtures/servers/redis.ts";
 import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 

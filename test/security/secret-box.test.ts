@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import t from "tap";
-import { createSecretBox, SecretBoxError } from "../../src/security/secret-box.ts";
+import { createSecretBox, SecretBoxError, withOpenedSecrets } from "../../src/security/secret-box.ts";
 
 const key = (id: string) => ({ id, bytes: randomBytes(32) });
 const CONTEXT = "channels.token:ch_1";
@@ -44,4 +44,23 @@ t.test("the first key seals, all keys open", async (t) => {
   t.equal(box.keyId, "k2");
   t.match(box.seal("token", CONTEXT), /^k2\./);
   t.throws(() => createSecretBox([fresh]).open(sealed, CONTEXT), /no encryption key with id "k1"/);
+});
+
+t.test("a secret is opened once, and only in its context", async (t) => {
+  const box = createSecretBox([{ id: "k1", bytes: randomBytes(32) }]);
+  let openCount = 0;
+  const remembering = withOpenedSecrets({
+    ...box,
+    open(sealed, context) {
+      openCount += 1;
+      return box.open(sealed, context);
+    },
+  });
+  const [first, second] = [box.seal("first", "a"), box.seal("second", "a")];
+  for (let call = 0; call < 3; call++) {
+    t.equal(remembering.open(first, "a"), "first");
+    t.equal(remembering.open(second, "a"), "second", "a changed secret");
+    t.throws(() => remembering.open(first, "b"), { name: "SecretBoxError" });
+  }
+  t.equal(openCount, 5, "failures are not remembered");
 });

@@ -1,11 +1,12 @@
-import t, { type Test } from "tap";
+import type { Test } from "tap";
+import t from "tap";
 import { recordEvents } from "../../src/domain/events/record-events.ts";
 import { DAY, HOUR, MINUTE } from "../../src/runtime/durations.ts";
 import { firstIdAt } from "../../src/runtime/ids.ts";
 import { createDatabase, type Database } from "../../src/store/database/database.ts";
 import { dropPartitions, EVENT_TABLES, MESSAGE_TABLES } from "../../src/store/database/partitions.ts";
 import { createClient } from "../../src/store/tenants/clients.ts";
-import { applyRetention } from "../../workers/scheduler/retention.ts";
+import { applyRetention } from "../../workers/scheduler/maintenance.ts";
 import { conservativeNow, tablePartitions } from "../../workers/table-partitions.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { insertMessage } from "../fixtures/messages/message-rows.ts";

@@ -1,8 +1,8 @@
 import { createBatcher } from "../../src/runtime/async/batcher.ts";
-import { retryUntil } from "../../src/runtime/async/retry-until.ts";
+import { retryUntil } from "../../src/runtime/async/timeouts-and-retries.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
-import type { Log } from "../../src/runtime/logging/log.ts";
-import { createOutageLogger } from "../../src/runtime/logging/outage-logger.ts";
+import type { Log } from "../../src/runtime/log.ts";
+import { createOutageLogger } from "../../src/runtime/log.ts";
 import { DatabaseUnavailable } from "../../src/store/database/faults.ts";
 
 /**

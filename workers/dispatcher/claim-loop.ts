@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { pause } from "../../src/runtime/async/pause.ts";
-import { retryUntil } from "../../src/runtime/async/retry-until.ts";
+import { pause, retryUntil } from "../../src/runtime/async/timeouts-and-retries.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
-import type { Log } from "../../src/runtime/logging/log.ts";
-import type { LogEvent } from "../../src/runtime/logging/log-events.ts";
-import { createOutageLogger } from "../../src/runtime/logging/outage-logger.ts";
+import type { Log } from "../../src/runtime/log.ts";
+import { createOutageLogger } from "../../src/runtime/log.ts";
+import type { LogEvent } from "../../src/runtime/log-events.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 
 /**

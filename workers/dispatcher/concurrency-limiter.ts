@@ -1,12 +1,11 @@
 /**
  * Divides this process's slots among keys (clients or channels), so that a slow destination does not take them from others.
  * A slot is free or in use. `acquire` takes one within the caps of the lane and the key; `release` frees it.
- * A key's cap shrinks while few slots are free or the key is unhealthy; a half-open key
- * has one slot.
+ * A key's cap shrinks while few slots are free or the key is unhealthy; a half-open key has one slot.
  */
 
 /** The limits of a lane, as shares of all slots. */
-export interface LaneLimits {
+interface LaneLimits {
   /** For all keys together. */
   share: number;
   sharePerKey: number;
@@ -113,3 +112,19 @@ export function createConcurrencyLimiter<L extends string>({
     },
   };
 }
+
+/** Lanes of events: fresh ones, and replays in bulk, which share the slots and never delay fresh ones. */
+export type EventLane = "events" | "bulk";
+
+export const laneOf = (isBulk: boolean): EventLane => (isBulk ? "bulk" : "events");
+
+const UNRESTRICTED: LaneLimits = { share: 1, sharePerKey: 1, countsOtherLanes: false };
+
+export const DELIVERY_LANES: Readonly<Record<EventLane, LaneLimits>> = {
+  events: UNRESTRICTED,
+  bulk: { share: 0.1, sharePerKey: 0.05, countsOtherLanes: true },
+};
+
+export const SEND_LANE = "outbound";
+export type SendLane = typeof SEND_LANE;
+export const SEND_LANES: Readonly<Record<SendLane, LaneLimits>> = { [SEND_LANE]: UNRESTRICTED };

@@ -1,7 +1,11 @@
 import type { Breakers } from "../../src/queue/breakers.ts";
-import { type QueueParts, type QueueStatus, queueStatus } from "../../src/queue/queue-status.ts";
-import { WAIT_REASONS } from "../../src/queue/waiting-work.ts";
-import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
+import {
+  type QueueParts,
+  type QueueStatus,
+  queueStatus,
+  WAIT_REASONS,
+} from "../../src/queue/queue-status.ts";
+import type { Metrics } from "../../src/runtime/metrics.ts";
 import type { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 
 interface GaugeParts extends QueueParts {

@@ -1,11 +1,11 @@
-import { withTimeout } from "../../src/runtime/async/with-timeout.ts";
+import { withTimeout } from "../../src/runtime/async/timeouts-and-retries.ts";
 import {
   ABANDON_WRITES_AFTER_MS,
   ABORT_DELIVERIES_AFTER_MS,
   DISPATCHER_CLOSE_TIMEOUT_MS,
 } from "../../src/runtime/deadlines.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
-import type { Log } from "../../src/runtime/logging/log.ts";
+import type { Log } from "../../src/runtime/log.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 
 /**

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { onAbort } from "../../src/runtime/async/on-abort.ts";
+import { PlatformFailure } from "../../src/platforms/errors/failure.ts";
+import type { Verdict } from "../../src/platforms/errors/verdicts.ts";
+import { onAbort } from "../../src/runtime/async/timeouts-and-retries.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 
 /** Spreads the calls: checks that are started per second, and checks in flight. */
@@ -59,3 +61,17 @@ export const orAbort = <T>(signal: AbortSignal, work: () => Promise<T>): Promise
     const cancel = onAbort(signal, () => reject(signal.reason));
     work().then(resolve, reject).finally(cancel);
   });
+
+/** Verdicts that an unavailable platform causes. */
+const SILENT_VERDICTS: readonly Verdict[] = [
+  "transient",
+  "timeout",
+  "unreachable",
+  "disconnected",
+  "unusable_answer",
+  "ambiguous",
+];
+
+/** True when the platform may be unavailable to everyone. */
+export const isPlatformSilent = (error: unknown): boolean =>
+  error instanceof PlatformFailure && SILENT_VERDICTS.includes(error.verdict);

@@ -1,12 +1,12 @@
 import { setMaxListeners } from "node:events";
 import { type ScheduledTask, schedule } from "node-cron";
-import { withTimeout } from "../../src/runtime/async/with-timeout.ts";
+import { withTimeout } from "../../src/runtime/async/timeouts-and-retries.ts";
 import { ABORT_JOBS_AFTER_MS, SCHEDULER_CLOSE_TIMEOUT_MS } from "../../src/runtime/deadlines.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
-import type { Fields, Log } from "../../src/runtime/logging/log.ts";
-import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
+import type { Fields, Log } from "../../src/runtime/log.ts";
+import type { Metrics } from "../../src/runtime/metrics.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
-import type { WorkTracker } from "../../src/runtime/watchdog/work-tracker.ts";
+import type { WorkTracker } from "../../src/runtime/watchdog.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { claimTick, finishRun, readCronMetrics, type Tick } from "../../src/store/processes/cron-runs.ts";
 import { countQuarantinedRows } from "../../src/store/processes/row-checks.ts";

@@ -1,12 +1,12 @@
 import { revokeDeadConnection } from "../../src/domain/ads/ad-account-access.ts";
 import { expiredRun, recordRun } from "../../src/domain/ads/insights-reports.ts";
 import type { AdAccess } from "../../src/platforms/ads/access.ts";
-import { MAX_CALLS_PER_BATCH } from "../../src/platforms/client/batch.ts";
+import { MAX_CALLS_PER_BATCH } from "../../src/platforms/client/client.ts";
 import { isTokenDead, PlatformFailure } from "../../src/platforms/errors/failure.ts";
 import type { Platforms } from "../../src/platforms/platforms.ts";
-import type { Fields, Log } from "../../src/runtime/logging/log.ts";
-import type { WorkTracker } from "../../src/runtime/watchdog/work-tracker.ts";
-import { openConnectionToken } from "../../src/security/connection-token.ts";
+import type { Fields, Log } from "../../src/runtime/log.ts";
+import type { WorkTracker } from "../../src/runtime/watchdog.ts";
+import { openConnectionToken } from "../../src/security/sealed-tokens.ts";
 import type { SecretBox } from "../../src/security/secret-box.ts";
 import {
   claimDueReports,
@@ -14,15 +14,14 @@ import {
   type DueReport,
   endReportChecks,
   listDueAccounts,
+  listExpiredReports,
   pauseReportsOfAccount,
-} from "../../src/store/ads/due-reports.ts";
-import { listExpiredReports } from "../../src/store/ads/insights-reports.ts";
-import { databaseTime } from "../../src/store/database/clock.ts";
+} from "../../src/store/ads/insights-reports.ts";
 import type { Database } from "../../src/store/database/database.ts";
+import { databaseTime } from "../../src/store/database/database.ts";
 import { countQuarantinedRows, quarantineRows } from "../../src/store/processes/row-checks.ts";
-import { checkRows, orAbort } from "./check-rows.ts";
+import { checkRows, isPlatformSilent, orAbort } from "./check-rows.ts";
 import { JobError, type JobTick } from "./cron.ts";
-import { isPlatformSilent } from "./platform-silence.ts";
 
 const MAX_LISTED_ROWS = 500;
 /** The platform counts as unavailable after this many batches in a row without a usable answer. */
@@ -153,7 +152,7 @@ function accessOf({ secretBox }: ReportParts, report: DueReport): AdAccess {
 }
 
 /**
- * Records the end of reports that the platform does not have any more. Its answer is the same when the token has lost
+ * Records the end of reports that the platform no longer has. Its answer is the same when the token has lost
  * the account, so the account is read first. Returns the other unread reports.
  */
 async function finishLost(

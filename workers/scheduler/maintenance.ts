@@ -1,10 +1,30 @@
+import { eraseDeletedClients } from "../../src/domain/tenants/delete-client.ts";
+import { KNOWN_NETWORK_MS } from "../../src/domain/tenants/verify-password.ts";
+import { runInBatches, runSteps, type Step } from "../../src/runtime/async/iteration.ts";
 import type { Config } from "../../src/runtime/config/config.ts";
-import { DAY } from "../../src/runtime/durations.ts";
+import { DAY, SECOND } from "../../src/runtime/durations.ts";
+import { AD_VIDEO_RETENTION_MS, deleteOldAdVideos } from "../../src/store/ads/ad-videos.ts";
+import { deleteOldReports, REPORT_RETENTION_MS } from "../../src/store/ads/insights-reports.ts";
 import { deleteExpiredStates } from "../../src/store/ads/oauth-states.ts";
 import type { Database } from "../../src/store/database/database.ts";
+import { dropPartitions } from "../../src/store/database/partitions.ts";
+import { deleteOldEmbedSessions, eraseEndedGrants, markExpired } from "../../src/store/embed/sessions.ts";
+import { deleteOldFingerprints } from "../../src/store/events/insert-events.ts";
 import { deleteOldRuns } from "../../src/store/processes/cron-runs.ts";
 import { deleteSilentWorkers } from "../../src/store/processes/workers.ts";
-import { applyRetention } from "./retention.ts";
+import { STATS_SUBJECTS } from "../../src/store/stats/hours.ts";
+import { deleteOldStats } from "../../src/store/stats/read-stats.ts";
+import {
+  deleteExpiredIdempotencyKeys,
+  deleteExpiredOperations,
+} from "../../src/store/tenants/idempotency-keys.ts";
+import { deleteOldSessions } from "../../src/store/tenants/sessions.ts";
+import {
+  conservativeNow,
+  createPartitionSteps,
+  partitionSteps,
+  type RetentionSettings,
+} from "../table-partitions.ts";
 
 const TICK_RETENTION_MS = 30 * DAY;
 const DEAD_WORKER_RETENTION_MS = 1 * DAY;
@@ -16,3 +36,43 @@ export const maintain = async (config: Config, db: Database): Promise<Record<str
   oauth_states_deleted: await deleteExpiredStates(db),
   ...(await applyRetention(config, db)),
 });
+
+/** The platforms repeat an unacknowledged webhook for seven days. */
+const FINGERPRINT_RETENTION_MS = 8 * DAY;
+/** The API shows statistics of 92 days. */
+const STATS_RETENTION_MS = 95 * DAY;
+/** How long a run waits for transactions that are older than the deletion of a client; the next run continues. */
+const ERASURE_WAIT_MS = 10 * SECOND;
+/** Creates the next partitions, and deletes data whose retention has ended and that of deleted clients. */
+export async function applyRetention(settings: RetentionSettings, db: Database, fixedNow?: number) {
+  const now = fixedNow ?? (await conservativeNow(db));
+  return runSteps({
+    ...createPartitionSteps(settings, db, now),
+    ...partitionSteps(settings, "dropped", (history, days) => dropPartitions(db, history, now - days * DAY)),
+    fingerprints_deleted: inBatches((limit) => deleteOldFingerprints(db, FINGERPRINT_RETENTION_MS, limit)),
+    insights_reports_deleted: inBatches((limit) => deleteOldReports(db, REPORT_RETENTION_MS, limit)),
+    ad_videos_deleted: inBatches((limit) => deleteOldAdVideos(db, AD_VIDEO_RETENTION_MS, limit)),
+    sessions_deleted: inBatches((limit) => deleteOldSessions(db, KNOWN_NETWORK_MS, limit)),
+    idempotency_keys_deleted: inBatches((limit) => deleteExpiredIdempotencyKeys(db, limit)),
+    embed_sessions_expired: inBatches((limit) => markExpired(db, limit)),
+    embed_grants_erased: inBatches((limit) => eraseEndedGrants(db, limit)),
+    embed_sessions_deleted: inBatches((limit) =>
+      deleteOldEmbedSessions(db, settings.MESSAGE_RETENTION_DAYS * DAY, limit),
+    ),
+    message_stats_deleted: deleteStats(db, "messages"),
+    event_stats_deleted: deleteStats(db, "events"),
+    claimed_operations_deleted: inBatches((limit) => deleteExpiredOperations(db, limit)),
+    clients_erased: () => eraseDeletedClients(db, { maxWaitMs: ERASURE_WAIT_MS }),
+  });
+}
+
+/** Keeps each statement short, so that other statements do not wait long for its locks. */
+const MAX_BATCH_ROWS = 10_000;
+
+const inBatches =
+  (runBatch: (limit: number) => Promise<number>): Step =>
+  () =>
+    runInBatches(MAX_BATCH_ROWS, runBatch);
+
+const deleteStats = (db: Database, subject: keyof typeof STATS_SUBJECTS): Step =>
+  inBatches((limit) => deleteOldStats(db, STATS_SUBJECTS[subject], { maxAgeMs: STATS_RETENTION_MS, limit }));

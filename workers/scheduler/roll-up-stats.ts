@@ -1,12 +1,17 @@
-import { runSteps } from "../../src/runtime/async/run-steps.ts";
+import { runSteps } from "../../src/runtime/async/iteration.ts";
+import { ROLL_UP_MARGIN_MS } from "../../src/runtime/deadlines.ts";
 import { HOUR } from "../../src/runtime/durations.ts";
-import { databaseTime } from "../../src/store/database/clock.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import { type ClientHour, hourOf, ROLL_UP_MARGIN_MS } from "../../src/store/stats/client-hours.ts";
-import { listActiveClients, listChangedHours, listOpenHours } from "../../src/store/stats/find-hours.ts";
-import { readProgress, saveProgress } from "../../src/store/stats/progress.ts";
-import { recomputeHours, recomputeLateChanges } from "../../src/store/stats/recompute.ts";
-import { STATS_SUBJECTS, type StatsSubject } from "../../src/store/stats/subjects.ts";
+import { databaseTime } from "../../src/store/database/database.ts";
+import { type ClientHour, hourOf, STATS_SUBJECTS, type StatsSubject } from "../../src/store/stats/hours.ts";
+import { readProgress, saveProgress } from "../../src/store/stats/read-stats.ts";
+import {
+  listActiveClients,
+  listChangedHours,
+  listOpenHours,
+  recomputeHours,
+  recomputeLateChanges,
+} from "../../src/store/stats/roll-up.ts";
 import { oldestRowTime, type RetentionSettings } from "../table-partitions.ts";
 import type { JobTick } from "./cron.ts";
 

@@ -1,12 +1,10 @@
 import { setPriority } from "node:os";
 import { move, transferableSymbol, valueSymbol } from "piscina";
-import { decodeBase64 } from "../../src/domain/ads/decode-base64.ts";
-import { type DecodeOutcome, MAX_IMAGE_BYTES } from "../../src/domain/ads/image-decoder.ts";
+import { type DecodeOutcome, decodeBase64, MAX_IMAGE_BYTES } from "../../src/domain/ads/base64-images.ts";
 import { ApiError } from "../../src/http/api-error.ts";
 import { createJsonReader } from "../../src/http/request/input.ts";
 import { type NewImage, newImage } from "../../src/resources/marketing/media/schema.ts";
-import { imageSize } from "../../src/runtime/image-size.ts";
-import { toTransferable } from "../../src/runtime/transferable.ts";
+import { imageSize, toTransferable } from "../../src/runtime/images.ts";
 import { createValidator } from "../../src/schema/validate.ts";
 
 /** The body of the threads that decode image uploads: parsing and decoding megabytes would block the event loop of web. */

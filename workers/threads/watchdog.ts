@@ -1,9 +1,8 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { SECOND } from "../../src/runtime/durations.ts";
-import { createLog } from "../../src/runtime/logging/log.ts";
-import { writeFully } from "../../src/runtime/logging/write-fully.ts";
-import type { WatchdogThreadData } from "../../src/runtime/watchdog/watchdog.ts";
-import { BEATS, openWorkTable, readWork, SLEEP } from "../../src/runtime/watchdog/work-table.ts";
+import { createLog, writeFully } from "../../src/runtime/log.ts";
+import type { WatchdogThreadData } from "../../src/runtime/watchdog.ts";
+import { BEATS, openWorkTable, readWork, SLEEP } from "../../src/runtime/watchdog.ts";
 
 /**
  * The body of the watchdog thread. It is watching until the event loop has been blocked for the limit; then it logs the work

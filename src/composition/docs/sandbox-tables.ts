@@ -1,4 +1,4 @@
-import { createLog } from "../../runtime/logging/log.ts";
+import { createLog } from "../../runtime/log.ts";
 import {
   AD_ACCOUNTS,
   BUILT_IN_TOKENS,
@@ -7,8 +7,8 @@ import {
   type PhoneNumber,
   WABAS,
 } from "../../sandbox/built-in-assets.ts";
-import { MAGIC_VALUES } from "../../sandbox/control-routes/magic-values.ts";
-import { FAULT_EFFECTS } from "../../sandbox/faults/fault.ts";
+import { FAULT_EFFECTS } from "../../sandbox/faults.ts";
+import { MAGIC_VALUES } from "../../sandbox/magic-values.ts";
 import { createSandbox } from "../../sandbox/sandbox.ts";
 import type { SandboxSettings } from "../../sandbox/settings.ts";
 import { code, type GeneratedParts, markdownTable } from "./markdown.ts";

@@ -1,17 +1,45 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DependencyContainer } from "tsyringe";
-import { exampleSettings } from "../../runtime/config/settings-docs.ts";
+import { type Command, usageOf as optionUsageOf } from "../../commands/command-line/command.ts";
+import { COMMANDS } from "../../commands/program.ts";
+import { describeEndpoint } from "../../delivery/webhook-address.ts";
+import { ERROR_CODES, ERROR_STATUS } from "../../http/api-error.ts";
+import { ERROR_NOTES } from "../../http/openapi/error-notes.ts";
+import type { Route } from "../../http/route.ts";
+import { exampleSettings, settingsRows } from "../../runtime/config/settings.ts";
+import { LOG_EVENTS } from "../../runtime/log-events.ts";
+import { createMetrics } from "../../runtime/metrics.ts";
+import { packageRoot } from "../../runtime/package-root.ts";
+import { EVENT_KEYS, EVENT_TYPES, type EventType, SCOPES } from "../../schema/enumerations.ts";
+import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../schema/errors.ts";
+import { EVENT_MEANINGS, EVENT_PAYLOADS } from "../../schema/events/event.ts";
+import type { TObject, TSchema } from "../../schema/types.ts";
 import { CONFIG, ROUTES, resolve } from "../tokens.ts";
-import { fillGenerated, type GeneratedParts } from "./markdown.ts";
-import { documentationPages } from "./pages.ts";
-import { referenceTables } from "./reference-tables.ts";
+import { code, documentationPages, fillGenerated, type GeneratedParts, markdownTable } from "./markdown.ts";
 import { sandboxTables } from "./sandbox-tables.ts";
 
 export async function generateParts(container: DependencyContainer): Promise<GeneratedParts> {
   const tables = referenceTables(resolve(container, ROUTES));
   return new Map([...tables, ...(await sandboxTables(resolve(container, CONFIG)))]);
 }
+
+/** The tables of the documentation that describe the service itself. */
+const referenceTables = (routes: readonly Route[]): GeneratedParts =>
+  new Map([
+    ["settings", settingsTable()],
+    ["log-events", logEventsTable()],
+    ["metrics", metricsTable()],
+    ["commands", commandsTable()],
+    ["routes", routesTable(routes)],
+    ["scopes", scopesTable(routes)],
+    ["error-codes", errorCodesTable()],
+    ["message-errors", storedErrorsTable("code", MESSAGE_ERRORS)],
+    ["delivery-errors", storedErrorsTable("`last_error`", DELIVERY_ERRORS)],
+    ["signup-errors", storedErrorsTable("`error.code`", SIGNUP_ERRORS)],
+    ["event-types", eventTypesTable()],
+    ["event-catalogue", eventCatalogue()],
+  ]);
 
 /** The generated files as they should be: the pages with their tables, and `.env.example`. */
 export function generatedFiles(root: string, parts: GeneratedParts): Map<string, string> {
@@ -35,4 +63,175 @@ function readOrEmpty(file: string): string {
   } catch {
     return "";
   }
+}
+
+const settingsTable = () => markdownTable(["name", "default", "meaning"], settingsRows());
+
+const logEventsTable = () =>
+  markdownTable(
+    ["event", "meaning"],
+    Object.entries(LOG_EVENTS).map(([event, meaning]) => [code(event), meaning]),
+  );
+
+/** prom-client keeps the label names of a metric, but its types do not show them. */
+interface LabelledMetric {
+  name: string;
+  help: string;
+  type: { toString(): string };
+  labelNames?: readonly string[];
+}
+
+function metricsTable(): string {
+  const metrics = createMetrics("docs").registry.getMetricsAsArray() as unknown as LabelledMetric[];
+  const rows = metrics.map(({ name, type, labelNames = [], help }) => [
+    code(name),
+    String(type),
+    labelNames.map(code).join(", "),
+    help,
+  ]);
+  return markdownTable(["metric", "type", "labels", "meaning"], rows);
+}
+
+function usageOf({ name, options }: Command): string {
+  const flags = Object.entries(options).map(([optionName, option]) => {
+    const usage = optionUsageOf(optionName, option);
+    return option.required ? usage : `[${usage}]`;
+  });
+  return code(["herald", name, ...flags].join(" "));
+}
+
+const commandsTable = () =>
+  markdownTable(
+    ["command", "effect"],
+    COMMANDS.map((command) => [usageOf(command), command.summary]),
+  );
+
+const RESOURCES_FOLDER = "src/resources";
+
+/**
+ * Finds the file of a route by its operationId, or by its path where the operationId is composed. Undefined for the files of the
+ * documentation, whose paths are composed too.
+ */
+function createSourceLookup(root: string): (route: Route) => string | undefined {
+  const files = readdirSync(join(root, RESOURCES_FOLDER), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts"))
+    .map((file) => join(RESOURCES_FOLDER, file))
+    .map((file) => ({ file, text: readFileSync(join(root, file), "utf8") }));
+  const find = (literal: string) => files.find(({ text }) => text.includes(JSON.stringify(literal)))?.file;
+  return ({ operationId, path }) =>
+    (operationId && find(operationId)) ?? find(path) ?? find(path.replace(/\/\{[^/]*\}$/, ""));
+}
+
+const describeCallers = ({ scope, consoleOnly, roles }: Route): string => {
+  if (!consoleOnly) return [scope].flat().join(" or ");
+  return roles ? `console: ${roles.join(", ")}` : "console";
+};
+
+function routesTable(routes: readonly Route[]): string {
+  const sourceOf = createSourceLookup(packageRoot());
+  const rows = routes.flatMap((route) => {
+    const source = sourceOf(route);
+    if (!source) return [];
+    const file = `[${source.slice(RESOURCES_FOLDER.length + 1)}](../../${source})`;
+    return [[route.method.toUpperCase(), code(route.path), describeCallers(route), route.gate ?? "", file]];
+  });
+  return markdownTable(["method", "path", "scope", "gate", "file"], rows);
+}
+
+function scopesTable(routes: readonly Route[]): string {
+  const rows = SCOPES.map((scope) => [
+    code(scope),
+    routes
+      .filter((route) => [route.scope].flat().includes(scope))
+      .map(({ method, path }) => code(`${method.toUpperCase()} ${path}`))
+      .join(", "),
+  ]);
+  return markdownTable(["scope", "endpoints"], rows);
+}
+
+const errorCodesTable = () =>
+  markdownTable(
+    ["status", "error", "when"],
+    ERROR_CODES.map((error) => [String(ERROR_STATUS[error]), code(error), ERROR_NOTES[error].when]),
+  );
+
+const storedErrorsTable = (head: string, errors: Readonly<Record<string, string>>) =>
+  markdownTable(
+    [head, "meaning"],
+    Object.entries(errors).map(([error, meaning]) => [code(error), meaning]),
+  );
+
+/** The paths below webhook_url at which an event type arrives, one per key. */
+function pathsOf(type: EventType): string[] {
+  return EVENT_KEYS.flatMap((key) => {
+    const { url, events, routes } = describeEndpoint("", key);
+    return [{ url, events }, ...routes].filter((target) => target.events.includes(type));
+  }).map(({ url }) => code(String(url)));
+}
+
+const eventTypesTable = () =>
+  markdownTable(
+    ["type", "sent to", "meaning"],
+    (Object.keys(EVENT_MEANINGS) as EventType[]).map((type) => [
+      code(type),
+      pathsOf(type).join(", ") || "any",
+      EVENT_MEANINGS[type],
+    ]),
+  );
+
+/** Every event type with its fields and an example. */
+const eventCatalogue = (): string => EVENT_TYPES.map(describeType).join("\n\n");
+
+/** The keywords of a schema that the catalogue shows. */
+interface Shape extends Partial<Pick<TObject, "properties" | "required">> {
+  type?: string;
+  format?: string;
+  title?: string;
+  description?: string;
+  const?: unknown;
+  enum?: readonly string[];
+  anyOf?: readonly Shape[];
+  items?: Shape;
+  examples?: readonly unknown[];
+}
+
+/** Schemas of the API that other pages describe; their fields are not repeated. */
+const isApiObject = ({ title }: Shape) => title?.endsWith("Dto") === true;
+
+function typeOf(shape: Shape): string {
+  if (shape.anyOf) return [...new Set(shape.anyOf.map(typeOf))].join(" or ");
+  if (shape.enum) return shape.enum.map(code).join(", ");
+  if (shape.const !== undefined) return code(String(shape.const));
+  if (isApiObject(shape)) return code(String(shape.title));
+  if (shape.type === "array") return `list of ${typeOf(shape.items ?? {})}`;
+  if (shape.format === "date-time") return "time";
+  return shape.type ?? "any JSON";
+}
+
+/** The rows of a field and, recursively, of the fields in it or in its items. */
+function rowsOf(name: string, schema: TSchema, isRequired: boolean): string[][] {
+  const shape = schema as Shape;
+  const [child, prefix] = shape.type === "array" ? [shape.items ?? {}, `${name}[].`] : [shape, `${name}.`];
+  const type = isRequired ? typeOf(shape) : `${typeOf(shape)}, optional`;
+  return [
+    [code(name), type, shape.description ?? ""],
+    ...(isApiObject(child) ? [] : fieldRows(child, prefix)),
+  ];
+}
+
+const fieldRows = ({ properties = {}, required = [] }: Shape, prefix: string): string[][] =>
+  Object.entries(properties).flatMap(([name, schema]) =>
+    rowsOf(prefix + name, schema, required.includes(name)),
+  );
+
+function describeFields({ properties = {} }: Shape): string {
+  const rows = fieldRows(properties.data as Shape, "data.");
+  return rows.length === 0 ? "`data` has no fields." : markdownTable(["field", "type", "meaning"], rows);
+}
+
+function describeType(type: EventType): string {
+  const shape = EVENT_PAYLOADS[type] as Shape;
+  const example = JSON.stringify(shape.examples?.[0], null, 2);
+  const parts = [`### ${type}`, `${EVENT_MEANINGS[type]}.`, describeFields(shape)];
+  return [...parts, `\`\`\`json\n${example}\n\`\`\``].join("\n\n");
 }

@@ -1,12 +1,12 @@
 import { Piscina } from "piscina";
-import type { DecodeOutcome, ImageDecoder } from "../../domain/ads/image-decoder.ts";
+import type { DecodeOutcome, ImageDecoder } from "../../domain/ads/base64-images.ts";
+import { createShares } from "../../runtime/async/shares.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import type { Log } from "../../runtime/logging/log.ts";
-import type { Metrics } from "../../runtime/metrics/metrics.ts";
+import { toTransferable } from "../../runtime/images.ts";
+import type { Log } from "../../runtime/log.ts";
+import type { Metrics } from "../../runtime/metrics.ts";
 import { threadFile } from "../../runtime/package-root.ts";
-import { createShares } from "../../runtime/shares.ts";
 import type { Worker } from "../../runtime/supervise.ts";
-import { toTransferable } from "../../runtime/transferable.ts";
 
 /**
  * Threads that decode images. The pool is created at the first upload and grows with the load. A thread that dies fails

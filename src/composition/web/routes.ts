@@ -1,4 +1,7 @@
-import type { DependencyContainer } from "tsyringe";
+import { createPlatformLookup } from "../../domain/channels/channel-access.ts";
+import { createWebhookIntake } from "../../domain/inbound/webhook-intake.ts";
+import { createMessageIntake } from "../../domain/messages/accept-message.ts";
+import { type ApiDocument, describeApi } from "../../http/openapi/describe-api.ts";
 import { type Route, withTag } from "../../http/route.ts";
 import { auditRoutes } from "../../resources/audit/routes.ts";
 import { authRoutes } from "../../resources/auth/routes.ts";
@@ -7,7 +10,7 @@ import { docsRoutes } from "../../resources/docs/routes.ts";
 import { embedRoutes } from "../../resources/embed/routes.ts";
 import { eventRoutes } from "../../resources/events/routes.ts";
 import { healthRoutes } from "../../resources/health/routes.ts";
-import { ingressRoutes } from "../../resources/ingress/routes.ts";
+import { ingressRoutes } from "../../resources/ingress/webhook-routes.ts";
 import { keyRoutes } from "../../resources/keys/routes.ts";
 import { adAccountRoutes } from "../../resources/marketing/ad-accounts/routes.ts";
 import { adRoutes } from "../../resources/marketing/ads/routes.ts";
@@ -24,7 +27,40 @@ import { statsRoutes } from "../../resources/stats/routes.ts";
 import { templateRoutes } from "../../resources/templates/routes.ts";
 import { userRoutes } from "../../resources/users/routes.ts";
 import { webhookRoutes } from "../../resources/webhooks/routes.ts";
-import { type RouteParts, routeParts } from "./route-parts.ts";
+import { WEBHOOK_KEY } from "../../runtime/async/time-slices.ts";
+import type { Config } from "../../runtime/config/config.ts";
+import { sharedMetrics } from "../../runtime/forks.ts";
+import {
+  createAppSignatures,
+  createEmbedStates,
+  createSignedStates,
+  createSigner,
+} from "../../security/signatures-and-states.ts";
+import {
+  BODY_MEMORY,
+  CONFIG,
+  CONSOLE_COOKIE,
+  CREDENTIAL_CACHES,
+  DATABASE,
+  DATABASE_PROBE,
+  DESTINATIONS,
+  EVENT_NOTIFIER,
+  EVENT_POSTER,
+  IMAGE_THREADS,
+  LOG,
+  MESSAGE_NOTIFIER,
+  METRICS,
+  MIGRATION_CHECK,
+  PASSWORDS,
+  PLATFORMS,
+  REDIS,
+  RESOLVER,
+  type Resolved,
+  SECRET_BOX,
+  SIGN_IN_LIMITER,
+  TAGS,
+  USER_TOKENS,
+} from "../tokens.ts";
 
 interface Resource {
   /** The tag of its routes in the OpenAPI document. */
@@ -60,7 +96,65 @@ const RESOURCES: readonly Resource[] = [
   { tag: "Service", routes: docsRoutes },
 ];
 
-export function allRoutes(container: DependencyContainer): Route[] {
-  const parts = routeParts(container);
-  return RESOURCES.flatMap(({ tag, routes }) => withTag(tag, routes(parts)));
+export function allRoutes(resolved: Resolved<typeof ROUTE_TOKENS>): Route[] {
+  const parts = routeParts(resolved, () => describeApi(routes, { publicUrl: resolved.settings.PUBLIC_URL }));
+  const routes = RESOURCES.flatMap((resource) => withTag(resource.tag, resource.routes(parts)));
+  return routes;
 }
+
+export const ROUTE_TOKENS = {
+  settings: CONFIG,
+  db: DATABASE,
+  probe: DATABASE_PROBE,
+  metrics: METRICS,
+  redis: REDIS,
+  tags: TAGS,
+  migrations: MIGRATION_CHECK,
+  log: LOG,
+  platforms: PLATFORMS,
+  images: IMAGE_THREADS,
+  notifier: EVENT_NOTIFIER,
+  messageNotifier: MESSAGE_NOTIFIER,
+  poster: EVENT_POSTER,
+  passwords: PASSWORDS,
+  bodyMemory: BODY_MEMORY,
+  limitAttempts: SIGN_IN_LIMITER,
+  caches: CREDENTIAL_CACHES,
+  cookie: CONSOLE_COOKIE,
+  secretBox: SECRET_BOX,
+  tokens: USER_TOKENS,
+  destinations: DESTINATIONS,
+  resolver: RESOLVER,
+} as const;
+
+type RouteParts = ReturnType<typeof routeParts>;
+
+/** The dependencies of the resources; each declares the ones it uses. None connects before its first use. */
+function routeParts(
+  { db, messageNotifier, caches, destinations, resolver, ...parts }: Resolved<typeof ROUTE_TOKENS>,
+  describe: () => ApiDocument,
+) {
+  const { settings, metrics, notifier } = parts;
+  return {
+    ...parts,
+    forgetCredential: caches.forget,
+    webhookIntake: createWebhookIntake({ db: db.forKey(WEBHOOK_KEY), notifier }),
+    intake: createMessageIntake({ db: db.forKey("messages"), notifier: messageNotifier }),
+    platformOf: createPlatformLookup(db),
+    metricsText: sharedMetrics(metrics),
+    describe,
+    addresses: { destinations, resolver, publicUrl: settings.PUBLIC_URL },
+    ...signing(settings),
+    production: settings.NODE_ENV === "production",
+    publicUrl: settings.PUBLIC_URL,
+    verifyToken: settings.PLATFORM_VERIFY_TOKEN,
+    metricsToken: settings.METRICS_TOKEN,
+  };
+}
+
+/** Signatures that depend only on the settings. */
+const signing = ({ ENCRYPTION_KEYS, PLATFORM_APP_SECRET }: Config) => ({
+  states: createSignedStates(createSigner(ENCRYPTION_KEYS, "oauth-state")),
+  embedStates: createEmbedStates(createSignedStates(createSigner(ENCRYPTION_KEYS, "embed-state"))),
+  signatures: createAppSignatures(PLATFORM_APP_SECRET),
+});

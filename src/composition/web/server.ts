@@ -1,26 +1,38 @@
-import type { DependencyContainer } from "tsyringe";
-import { termsGate } from "../../http/admission.ts";
+import { container, type DependencyContainer } from "tsyringe";
 import { createApp } from "../../http/app.ts";
-import { createUnsentAnswers } from "../../http/connections/unsent-answers.ts";
-import { createCredentialCaches } from "../../http/credentials/caches.ts";
+import type { CredentialScheme } from "../../http/credentials.ts";
+import { apiKeySchemes, createCredentialCaches, userTokenSchemes } from "../../http/credentials.ts";
 import { createIdempotency } from "../../http/idempotency.ts";
+import { termsGate } from "../../http/pipeline.ts";
 import { createRateLimit } from "../../http/rate-limit.ts";
 import { createBodyMemory } from "../../http/request/body-memory.ts";
+import { createUnsentAnswers } from "../../http/respond.ts";
 import { createHttpServer, type HttpServer } from "../../http/server.ts";
+import { type Config, readConfig } from "../../runtime/config/config.ts";
+import type { Environment } from "../../runtime/config/settings.ts";
 import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
 import { SECOND } from "../../runtime/durations.ts";
+import { createForks } from "../../runtime/forks.ts";
+import type { Log } from "../../runtime/log.ts";
 import type { Worker } from "../../runtime/supervise.ts";
 import { createValidator } from "../../schema/validate.ts";
 import { createConsoleCookie } from "../../security/console-cookie.ts";
-import { createSigner } from "../../security/derived-keys.ts";
 import { createPasswords } from "../../security/passwords.ts";
 import { createSignInLimiter } from "../../security/sign-in-limits.ts";
+import { createSigner } from "../../security/signatures-and-states.ts";
 import { createUserTokens } from "../../security/user-tokens.ts";
 import { ANONYMOUS_KEY, MIN_SHARED_POOL, sharePerKeyOf } from "../../store/database/connections.ts";
-import { createMigrationCheck } from "../../store/database/migration-check.ts";
-import { eventPosterConnections, registerEventPoster } from "../event-poster.ts";
-import { platformConnections, registerPlatforms } from "../platforms.ts";
-import { createLoggedDatabase, sharedWorkers } from "../shared.ts";
+import type { Database } from "../../store/database/database.ts";
+import { createMigrationCheck } from "../../store/database/migrations.ts";
+import {
+  createLoggedDatabase,
+  createMetricsServer,
+  registerEventPoster,
+  registerPlatforms,
+  registerShared,
+  SHARED_TOKENS,
+  sharedWorkers,
+} from "../process.ts";
 import {
   BODY_MEMORY,
   CONFIG,
@@ -30,6 +42,7 @@ import {
   DATABASE,
   DATABASE_PROBE,
   EVENT_NOTIFIER,
+  EVENT_POSTER,
   GATES,
   HTTP_SERVER,
   IMAGE_THREADS,
@@ -38,22 +51,21 @@ import {
   METRICS,
   MIGRATION_CHECK,
   PASSWORDS,
+  PLATFORMS,
   provide,
   REDIS,
+  type Resolved,
   ROUTES,
   resolve,
+  resolveAll,
   SECRET_BOX,
   SIGN_IN_LIMITER,
   USER_TOKENS,
   WATCHDOG,
   WORKERS,
 } from "../tokens.ts";
-import { credentialSchemes } from "./credentials.ts";
 import { createImageThreads } from "./image-threads.ts";
-import { allRoutes } from "./routes.ts";
-
-/** A connection that does not answer for this long is replaced; a request for the readiness waits less. */
-const PROBE_STATEMENT_TIMEOUT_MS = 2 * SECOND;
+import { allRoutes, ROUTE_TOKENS } from "./routes.ts";
 
 export function registerWeb(container: DependencyContainer): void {
   registerEventPoster(container);
@@ -88,53 +100,112 @@ export function registerWeb(container: DependencyContainer): void {
     }),
   );
   provide(container, BODY_MEMORY, (c) => createBodyMemory(resolve(c, CONFIG).BODY_MEMORY_MB * MEGABYTE));
-  provide(container, ROUTES, allRoutes);
-  provide(container, CREDENTIALS, credentialSchemes);
+  provide(container, ROUTES, (c) => allRoutes(resolveAll(c, ROUTE_TOKENS)));
+  provide(container, CREDENTIALS, (c) => credentialSchemes(resolveAll(c, CREDENTIAL_TOKENS)));
   provide(container, GATES, (c) => ({ terms: termsGate(resolve(c, DATABASE)) }));
-  provide(container, HTTP_SERVER, httpServer);
-  provide(container, WORKERS, (c) => [
-    ...sharedWorkers(c),
-    databaseProbe(c),
-    resolve(c, MIGRATION_CHECK),
-    eventPosterConnections(c),
-    platformConnections(c),
-    resolve(c, EVENT_NOTIFIER),
-    resolve(c, MESSAGE_NOTIFIER),
-    resolve(c, IMAGE_THREADS),
-    resolve(c, HTTP_SERVER),
-  ]);
+  provide(container, HTTP_SERVER, (c) => createWebServer(resolveAll(c, SERVER_TOKENS)));
+  provide(container, WORKERS, webWorkers);
 }
 
-/** Closes the probe's connection; warns when the pool is too small to be divided. */
-const databaseProbe = (c: DependencyContainer): Worker => ({
-  name: "postgres-probe",
-  async start() {
-    const { DATABASE_POOL } = resolve(c, CONFIG);
-    if (DATABASE_POOL < MIN_SHARED_POOL)
-      resolve(c, LOG).warn("postgres.pool_undersized", { pool: DATABASE_POOL });
-  },
-  close: () => resolve(c, DATABASE_PROBE).close(),
-});
+/** The workers of web in start order; the server is the last one. */
+function webWorkers(container: DependencyContainer): Worker[] {
+  const parts = resolveAll(container, {
+    ...SHARED_TOKENS,
+    probe: DATABASE_PROBE,
+    migrationCheck: MIGRATION_CHECK,
+    poster: EVENT_POSTER,
+    platforms: PLATFORMS,
+    eventNotifier: EVENT_NOTIFIER,
+    messageNotifier: MESSAGE_NOTIFIER,
+    imageThreads: IMAGE_THREADS,
+    server: HTTP_SERVER,
+  });
+  return [
+    ...sharedWorkers(parts),
+    databaseProbe(parts),
+    parts.migrationCheck,
+    { name: "event-poster", close: parts.poster.close },
+    { name: "platforms", close: parts.platforms.close },
+    parts.eventNotifier,
+    parts.messageNotifier,
+    parts.imageThreads,
+    parts.server,
+  ];
+}
+
+/** Registers the parent of several web processes, which only serves their aggregated metrics. */
+export function registerWebForks(container: DependencyContainer): void {
+  provide(container, WORKERS, (c) => {
+    const { config, log, watchdog } = resolveAll(c, { config: CONFIG, log: LOG, watchdog: WATCHDOG });
+    const forks = createForks(config.WEB_CONCURRENCY, log);
+    return [watchdog, createMetricsServer(config, forks.metrics, log), forks];
+  });
+}
+
+/** A connection that does not answer for this long is replaced; a request for the readiness waits less. */
+const PROBE_STATEMENT_TIMEOUT_MS = 2 * SECOND;
 
 const MEGABYTE = 1_000_000;
 
-function httpServer(c: DependencyContainer): HttpServer {
-  const [config, redis, log] = [resolve(c, CONFIG), resolve(c, REDIS), resolve(c, LOG)];
+interface ProbeParts {
+  config: Config;
+  probe: Database;
+  log: Log;
+}
+
+/** Closes the probe's connection; warns when the pool is too small to be divided. */
+const databaseProbe = ({ config: { DATABASE_POOL: pool }, probe, log }: ProbeParts): Worker => ({
+  name: "postgres-probe",
+  async start() {
+    if (pool < MIN_SHARED_POOL) log.warn("postgres.pool_undersized", { pool });
+  },
+  close: () => probe.close(),
+});
+
+const CREDENTIAL_TOKENS = {
+  db: DATABASE,
+  caches: CREDENTIAL_CACHES,
+  tokens: USER_TOKENS,
+  cookie: CONSOLE_COOKIE,
+  log: LOG,
+} as const;
+
+function credentialSchemes(parts: Resolved<typeof CREDENTIAL_TOKENS>): CredentialScheme[] {
+  const db = parts.db.forKey(ANONYMOUS_KEY);
+  return [...userTokenSchemes({ ...parts, db }), ...apiKeySchemes({ ...parts, db })];
+}
+
+const SERVER_TOKENS = {
+  config: CONFIG,
+  routes: ROUTES,
+  db: DATABASE,
+  redis: REDIS,
+  credentials: CREDENTIALS,
+  gates: GATES,
+  metrics: METRICS,
+  watchdog: WATCHDOG,
+  secretBox: SECRET_BOX,
+  bodyMemory: BODY_MEMORY,
+  log: LOG,
+} as const;
+
+function createWebServer(parts: Resolved<typeof SERVER_TOKENS>): HttpServer {
+  const { config, routes, db, redis, credentials, gates, metrics, bodyMemory, log } = parts;
   const isHttps = config.PUBLIC_URL.startsWith("https:");
-  const app = createApp(resolve(c, ROUTES), {
-    db: resolve(c, DATABASE),
-    credentials: resolve(c, CREDENTIALS),
-    gates: resolve(c, GATES),
+  const app = createApp(routes, {
+    db,
+    credentials,
+    gates,
     rateLimit: createRateLimit({ perMinute: config.RATE_LIMIT_PER_MINUTE, redis, log }),
     cursorSigner: createSigner(config.ENCRYPTION_KEYS, "cursor"),
     validator: createValidator(),
-    metrics: resolve(c, METRICS),
+    metrics,
     log,
     trustedProxies: config.TRUST_PROXY,
     isHttps,
-    tracker: resolve(c, WATCHDOG).tracker,
-    idempotency: createIdempotency(resolve(c, SECRET_BOX)),
-    bodyMemory: resolve(c, BODY_MEMORY),
+    tracker: parts.watchdog.tracker,
+    idempotency: createIdempotency(parts.secretBox),
+    bodyMemory,
     unsentAnswers: createUnsentAnswers(),
   });
   return createHttpServer(app, {
@@ -145,4 +216,20 @@ function httpServer(c: DependencyContainer): HttpServer {
     // Behind a proxy all connections have the proxy's address.
     maxConnectionsPerAddress: config.TRUST_PROXY > 0 ? 0 : config.MAX_CONNECTIONS_PER_ADDRESS,
   });
+}
+
+/** Valid settings that reach no server: descriptions are made from the route table alone. */
+const PLACEHOLDERS = {
+  DATABASE_URL: "postgres://herald@127.0.0.1:1/none",
+  REDIS_URL: "redis://127.0.0.1:1",
+  ENCRYPTION_KEYS: `none:${Buffer.alloc(32).toString("base64")}`,
+  JWT_SECRET: "none".repeat(8),
+};
+
+/** Registers web without connecting anything, for programs that only describe it. */
+export function registerDescribedWeb(env: Environment = {}) {
+  const child = container.createChildContainer();
+  registerShared(child, readConfig({ ...PLACEHOLDERS, ...env }), "docs");
+  registerWeb(child);
+  return child;
 }

@@ -1,11 +1,13 @@
 import type { AdAccess } from "../../platforms/ads/access.ts";
-import { withDeadTokenCheck } from "../../platforms/errors/failure.ts";
-import type { Log } from "../../runtime/logging/log.ts";
-import { openConnectionToken } from "../../security/connection-token.ts";
+import type { AdAccounts } from "../../platforms/ads/accounts.ts";
+import { isTokenDead, PlatformFailure, withDeadTokenCheck } from "../../platforms/errors/failure.ts";
+import type { Log } from "../../runtime/log.ts";
+import { openConnectionToken } from "../../security/sealed-tokens.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
+import { markSubscribed } from "../../store/ads/ad-account-changes.ts";
 import { type AdAccountRow, type AdAccountTokenRow, findAdAccount } from "../../store/ads/ad-accounts.ts";
 import type { Database } from "../../store/database/database.ts";
-import { aboutRequester, type Requester } from "../tenants/request-actor.ts";
+import { aboutRequester, type Requester } from "../tenants/audit-actors.ts";
 import { revokeConnections } from "./ad-accounts.ts";
 
 /** An ad account that is not revoked, and what platform calls need to access it. */
@@ -64,31 +66,45 @@ function openRow(
   return { outcome: "opened", account: { row: { ...row, connection_id }, access } };
 }
 
-interface RevocationParts {
+interface CallParts {
   db: Database;
   log: Log;
 }
 
 /** Runs platform calls for the account. A dead token revokes every account that shares it. */
 export const callForAccount = <T>(
-  parts: RevocationParts,
+  parts: CallParts,
   { row }: AdAccountAccess,
   call: () => Promise<T>,
 ): Promise<T> => withDeadTokenCheck(call, () => revokeDeadConnection(parts, row.connection_id));
 
 /** For a call whose result several callers wait for: its statements do not end with the first of them. */
 export const forAllCallers = (
-  { log }: Pick<RevocationParts, "log">,
+  { log }: Pick<CallParts, "log">,
   { db, account }: { db: Database; account: AdAccountAccess },
-): RevocationParts => ({ log, db: db.forKey(account.row.client_id) });
+): CallParts => ({ log, db: db.forKey(account.row.client_id) });
 
 /** Revokes every account that shares the connection's dead token; returns how many. */
-export async function revokeDeadConnection(
-  { db, log }: RevocationParts,
-  connectionId: string,
-): Promise<number> {
+export async function revokeDeadConnection({ db, log }: CallParts, connectionId: string): Promise<number> {
   const accounts = await revokeConnections(db, [connectionId]);
   for (const { client_id: client, ad_account_id: ad_account, previous_status } of accounts)
     log.warn("ad_account.revoked", { client, ad_account, previous_status });
   return accounts.length;
+}
+
+/** Subscribes to the account's changes. False when the platform refuses; throws when the token is dead. */
+export async function subscribe(
+  { db, accounts, log }: CallParts & { accounts: AdAccounts },
+  { row, access }: AdAccountAccess,
+): Promise<boolean> {
+  try {
+    await accounts.subscribe(access);
+  } catch (error) {
+    if (!(error instanceof PlatformFailure) || isTokenDead(error)) throw error;
+    const { client_id: client, ad_account_id: ad_account } = row;
+    log.warn("ad_account.subscribe_failed", { client, ad_account, verdict: error.verdict });
+    return false;
+  }
+  await markSubscribed(db, row.client_id, row.id);
+  return true;
 }

@@ -1,5 +1,9 @@
-import { runInBatches } from "../../runtime/async/run-in-batches.ts";
-import type { AdAccountStatus } from "../../schema/enumerations.ts";
+import type { PlatformAdAccount } from "../../platforms/ads/accounts.ts";
+import { runInBatches } from "../../runtime/async/iteration.ts";
+import type { AdAccountDto } from "../../schema/ads.ts";
+import { AD_ACCOUNT_LABELS, type AdAccountStatus } from "../../schema/enumerations.ts";
+import { toStorable } from "../../schema/storable.ts";
+import { toTimestamp } from "../../schema/times.ts";
 import {
   lockAdAccount,
   markUnreachable,
@@ -8,14 +12,22 @@ import {
   setAdAccountStatus,
   syncAccounts,
 } from "../../store/ads/ad-account-changes.ts";
-import type { AdAccountFacts, AdAccountRow } from "../../store/ads/ad-accounts.ts";
+import { AD_ACCOUNT_FACTS, type AdAccountFacts, type AdAccountRow } from "../../store/ads/ad-accounts.ts";
 import { deleteConnections, findConnectionsSharingTokens } from "../../store/ads/ad-connections.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { type AuditActor, recordAudit, recordAuditOfClients } from "../../store/tenants/audit-log.ts";
-import { recordEvents } from "../events/record-events.ts";
-import { SERVICE } from "../tenants/service-actor.ts";
-import { adAccountRevoked, adAccountUpdated } from "./ad-account-events.ts";
-import { haveChanged } from "./ad-account-facts.ts";
+import { type EventDraft, recordEvents } from "../events/record-events.ts";
+import { SERVICE } from "../tenants/audit-actors.ts";
+
+/**
+ * Statuses of an ad account:
+ *
+ * available: granted, but not in use; the client activates it.
+ * active: in use; the client disables it.
+ * disabled: no longer in use; the client activates it again.
+ * revoked: its token is dead, which a call, the token check or the person's deauthorisation found out; a new grant makes it
+ * available.
+ */
 
 /** Statuses that a client may set. */
 export const SETTABLE_STATUSES = ["active", "disabled"] as const satisfies readonly AdAccountStatus[];
@@ -143,3 +155,68 @@ async function revokeBatch(
   });
   return accounts;
 }
+
+const textOrNull = (text: string | undefined) => (text === undefined ? null : toStorable(text));
+
+/** The platform's facts about an ad account, with characters replaced that Postgres rejects. */
+export const toFacts = (account: PlatformAdAccount): AdAccountFacts => ({
+  name: toStorable(account.name),
+  currency: toStorable(account.currency),
+  timezone_name: toStorable(account.timezone_name),
+  account_status: account.account_status,
+  business_id: textOrNull(account.business_id),
+  business_name: textOrNull(account.business_name),
+});
+
+export const haveChanged = (one: AdAccountFacts, other: AdAccountFacts): boolean =>
+  AD_ACCOUNT_FACTS.some((fact) => one[fact] !== other[fact]);
+
+type AdAccountEventType =
+  | "ad_account.connected"
+  | "ad_account.updated"
+  | "ad_account.revoked"
+  | "ad_account.token_expiring";
+
+const toDraft = (type: AdAccountEventType, account: AdAccountRow, more: object = {}): EventDraft => ({
+  clientId: account.client_id,
+  type,
+  key: "marketing",
+  adAccountId: account.ad_account_id,
+  data: { ad_account: toAdAccount(account), ...more },
+});
+
+/** The first connection, or the first after a revocation. */
+export const adAccountConnected = (account: AdAccountRow, previous_status?: string): EventDraft =>
+  toDraft("ad_account.connected", account, previous_status === undefined ? {} : { previous_status });
+
+/** The platform reports other facts than before. */
+export const adAccountUpdated = (account: AdAccountRow): EventDraft => toDraft("ad_account.updated", account);
+
+const adAccountRevoked = ({ previous_status, ...account }: RevokedRow): EventDraft =>
+  toDraft("ad_account.revoked", account, { previous_status });
+
+export const adAccountTokenExpiring = (
+  account: AdAccountRow,
+  { expiresAt, daysLeft }: { expiresAt: Date; daysLeft: number },
+): EventDraft =>
+  toDraft("ad_account.token_expiring", account, { expires_at: expiresAt.toISOString(), days_left: daysLeft });
+
+const labelOf = (status: number): AdAccountDto["account_status_label"] =>
+  AD_ACCOUNT_LABELS[status as keyof typeof AD_ACCOUNT_LABELS] ?? "unknown";
+
+/** An ad account as responses and events show it. */
+export const toAdAccount = (row: AdAccountRow): AdAccountDto => ({
+  id: row.id,
+  ad_account_id: row.ad_account_id,
+  account_id: row.ad_account_id.replace(/^act_/, ""),
+  name: row.name,
+  currency: row.currency,
+  timezone_name: row.timezone_name,
+  account_status: row.account_status,
+  account_status_label: labelOf(row.account_status),
+  ...(row.business_id === null ? {} : { business_id: row.business_id }),
+  ...(row.business_name === null ? {} : { business_name: row.business_name }),
+  status: row.status as AdAccountStatus,
+  last_synced_at: toTimestamp(row.last_synced_at),
+  created_at: toTimestamp(row.created_at),
+});

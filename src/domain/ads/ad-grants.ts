@@ -1,6 +1,6 @@
 import type { PlatformAdAccount } from "../../platforms/ads/accounts.ts";
 import { newId, newUuid } from "../../runtime/ids.ts";
-import { hashToken, sealConnectionToken } from "../../security/connection-token.ts";
+import { hashToken, sealConnectionToken } from "../../security/sealed-tokens.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { lockAdAccounts, reserveGrants, saveGrantedAccounts } from "../../store/ads/ad-account-changes.ts";
 import type { AdAccountRow } from "../../store/ads/ad-accounts.ts";
@@ -8,9 +8,13 @@ import { deleteUnusedConnections, insertConnection } from "../../store/ads/ad-co
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import { type EventDraft, recordEvents } from "../events/record-events.ts";
-import { adAccountConnected, adAccountUpdated } from "./ad-account-events.ts";
-import { haveChanged, toFacts } from "./ad-account-facts.ts";
-import { applyStatusChange } from "./ad-accounts.ts";
+import {
+  adAccountConnected,
+  adAccountUpdated,
+  applyStatusChange,
+  haveChanged,
+  toFacts,
+} from "./ad-accounts.ts";
 
 /** Ad accounts and token that a person has authorised in the ad platform's dialog. */
 export interface Grant {

@@ -1,16 +1,95 @@
 import type { AdObject, AdObjectKind } from "../../platforms/ads/object-kinds.ts";
-import type { Fields } from "../../platforms/client/body.ts";
+import type { Fields } from "../../platforms/bodies.ts";
 import type { ListPageRequest, PlatformListPage } from "../../platforms/client/list-pages.ts";
-import { PlatformFailure } from "../../platforms/errors/failure.ts";
+import { isAmbiguous, PlatformFailure, unconfirmedCreate } from "../../platforms/errors/failure.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
-import type { Log } from "../../runtime/logging/log.ts";
+import type { Log } from "../../runtime/log.ts";
 import type { Database } from "../../store/database/database.ts";
+import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
+import type { Attempt, Created } from "../tenants/run-once.ts";
 import { type AdAccountAccess, callForAccount } from "./ad-account-access.ts";
 
 export interface AdObjectParts {
   db: Database;
   log: Log;
   platforms: Pick<Platforms, "ads">;
+}
+
+interface Creation {
+  actor: AuditActor;
+  kind: AdObjectKind;
+  fields: Fields;
+  attempt: Attempt;
+}
+
+/**
+ * Creates an object, or finds the one that an earlier attempt with the same Idempotency-Key has created. An ambiguous
+ * outcome is recorded in the audit log.
+ */
+export async function createAdObject(
+  parts: AdObjectParts,
+  account: AdAccountAccess,
+  creation: Creation,
+): Promise<Created<Fields>> {
+  const { kind, fields, attempt } = creation;
+  const found = await findEarlier(parts, account, creation);
+  if (found) return { reply: found, isFound: true };
+  const { objects } = parts.platforms.ads;
+  try {
+    const written = await callForAccount(parts, account, () =>
+      objects.create(account.access, kind, { fields, beforeCall: attempt.confirm }),
+    );
+    return { reply: await readAgain(parts, account, { kind, written }), isFound: false };
+  } catch (error) {
+    if (isAmbiguous(error)) await recordAmbiguousCreate(parts, account, { ...creation, name: fields.name });
+    throw error;
+  }
+}
+
+/** Finds what an earlier attempt has created; throws when that cannot be decided. */
+async function findEarlier(
+  parts: AdObjectParts,
+  account: AdAccountAccess,
+  creation: Creation,
+): Promise<AdObject | undefined> {
+  const { kind, fields, attempt } = creation;
+  const { ambiguousSince: since, isAbandoned } = attempt;
+  if (since === undefined) return undefined;
+  if (isAbandoned) await recordAmbiguousCreate(parts, account, { ...creation, name: fields.name });
+  const found = await callForAccount(parts, account, () =>
+    parts.platforms.ads.objects.findCreated(account.access, kind, { fields, since }),
+  );
+  switch (found.outcome) {
+    case "found":
+      return found.object;
+    case "none":
+      return undefined;
+    case "undecided":
+      throw unconfirmedCreate();
+  }
+}
+
+interface AmbiguousCreate {
+  actor: AuditActor;
+  /** The edge of the platform, such as `campaigns`. */
+  kind: string;
+  name: unknown;
+}
+
+/** Records in the audit log that a create may have happened. */
+export async function recordAmbiguousCreate(
+  { db, log }: Pick<AdObjectParts, "db" | "log">,
+  { row }: AdAccountAccess,
+  { actor, kind, name: given }: AmbiguousCreate,
+): Promise<void> {
+  const { ad_account_id } = row;
+  const name = typeof given === "string" ? given : "";
+  const target = `${ad_account_id} ${name}`.trimEnd();
+  const entry = { action: "ad_object.create_ambiguous", target, details: { ad_account_id, kind, name } };
+  // The platform's failure is the answer to the request, even when it cannot be recorded.
+  await recordAudit(db, actor, entry).catch((err: unknown) =>
+    log.error("audit.write_failed", { client: row.client_id, action: entry.action, err }),
+  );
 }
 
 interface ObjectRef {
@@ -69,7 +148,7 @@ export const listAdObjects = (
   callForAccount(parts, account, () => parts.platforms.ads.objects.list(account.access, kind, request));
 
 /** Reads an object after a write. If that fails, returns what was written, because the write has succeeded. */
-export async function readAgain(
+async function readAgain(
   parts: AdObjectParts,
   account: AdAccountAccess,
   { kind, written }: { kind: AdObjectKind; written: AdObject },

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { InsightsQuery } from "../../platforms/ads/insights.ts";
-import type { Fields } from "../../platforms/client/body.ts";
-import { textOf } from "../../platforms/client/json-values.ts";
+import type { Fields } from "../../platforms/bodies.ts";
+import { textOf } from "../../platforms/bodies.ts";
 import { readAllItems } from "../../platforms/client/list-pages.ts";
 import { type Day, type DayRange, daysOf, firstOfMonth, plusDays, todayIn } from "../../runtime/days.ts";
 import { MINUTE } from "../../runtime/durations.ts";

@@ -1,7 +1,10 @@
 import { newId } from "../../runtime/ids.ts";
-import type { Log } from "../../runtime/logging/log.ts";
+import type { Log } from "../../runtime/log.ts";
+import type { ChannelDto } from "../../schema/channels.ts";
+import type { ChannelStatus, Platform } from "../../schema/enumerations.ts";
 import type { DisconnectReason } from "../../schema/events/channel-events.ts";
-import { sealChannelToken } from "../../security/channel-token.ts";
+import { toTimestamp } from "../../schema/times.ts";
+import { sealChannelToken } from "../../security/sealed-tokens.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { disconnectChannelsOfWaba } from "../../store/channels/channel-owners.ts";
 import {
@@ -17,9 +20,16 @@ import {
 } from "../../store/channels/channels.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { type AuditActor, recordAudit, recordAuditOfClients } from "../../store/tenants/audit-log.ts";
-import { recordEvents } from "../events/record-events.ts";
-import { SERVICE, serviceActor } from "../tenants/service-actor.ts";
-import { channelDisconnected } from "./channel-events.ts";
+import { type EventDraft, recordEvents } from "../events/record-events.ts";
+import { SERVICE, serviceActor } from "../tenants/audit-actors.ts";
+
+/**
+ * Statuses of a channel:
+ *
+ * connected: it has a token; the client, the platform or a take-over ends it, and a dead token makes it needs_reauth.
+ * needs_reauth: its token was dead and is deleted; connecting it again makes it connected.
+ * disconnected: it has no token; connecting it again makes it connected.
+ */
 
 /** The asset of a channel, by the ids of its platform. */
 export type ChannelAsset =
@@ -57,10 +67,7 @@ export const connectChannel = (
   input: ChannelInput,
 ): Promise<ConnectOutcome> => db.transaction((tx) => connectInTransaction({ tx, secretBox }, actor, input));
 
-/**
- * Connects all channels in one transaction, each as connectChannel does: after a crash the client has all or
- * none.
- */
+/** Connects all channels in one transaction: after a crash the client has all or none. */
 export const connectChannels = (
   { db, secretBox }: Parts,
   actor: AuditActor,
@@ -102,18 +109,12 @@ export async function connectInTransaction(
   return { outcome: "connected", row };
 }
 
-const NO_IDS = { wabaId: null, pageId: null, phoneNumberId: null, photoappUserId: null };
-
-export function assetIdOf(asset: ChannelAsset): string {
-  switch (asset.platform) {
-    case "chatapp":
-      return asset.phoneNumberId;
-    case "photoapp":
-      return asset.photoappUserId;
-    case "socialapp":
-      return asset.pageId;
-  }
+/** The former client's audit log names the service as the actor: it must not reveal the other client. */
+async function takeOverFrom(tx: Queryable, { client_id: clientId, id }: ChannelRow): Promise<void> {
+  await disconnect(tx, serviceActor(clientId), { id, reason: "taken_over" });
 }
+
+const NO_IDS = { wabaId: null, pageId: null, phoneNumberId: null, photoappUserId: null };
 
 function contentOf(id: string, input: ChannelInput, tokenSealed: string): ChannelDetails {
   const { wabaId, pageId } = { ...NO_IDS, ...input.asset };
@@ -130,21 +131,23 @@ function contentOf(id: string, input: ChannelInput, tokenSealed: string): Channe
   };
 }
 
-/** The former client's audit log names the service as the actor: it must not reveal the other client. */
-async function takeOverFrom(tx: Queryable, { client_id: clientId, id }: ChannelRow): Promise<void> {
-  await disconnect(tx, serviceActor(clientId), { id, reason: "taken_over" });
+export function assetIdOf(asset: ChannelAsset): string {
+  switch (asset.platform) {
+    case "chatapp":
+      return asset.phoneNumberId;
+    case "photoapp":
+      return asset.photoappUserId;
+    case "socialapp":
+      return asset.pageId;
+  }
 }
 
-type EndedChannel = Pick<ChannelRow, "id" | "platform" | "asset_id">;
-
-/** Runs in the transaction that disconnects the channel. */
-async function auditDisconnect(
-  tx: Queryable,
-  actor: AuditActor,
-  { id, platform, asset_id, reason }: EndedChannel & { reason: DisconnectReason },
-): Promise<void> {
-  const details = { platform, asset_id, reason };
-  await recordAudit(tx, actor, { action: "channel.disconnected", target: id, details });
+/** True when the client has such a channel. Disconnecting it twice changes nothing. */
+export function disconnectChannel(db: Database, actor: AuditActor, id: string): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    await disconnect(tx, actor, { id, reason: "requested" });
+    return (await findChannel(tx, actor.clientId, id)) !== undefined;
+  });
 }
 
 /** Records nothing for a channel that was already disconnected. */
@@ -169,11 +172,36 @@ export async function disconnectByPlatform(
   removal: { wabaId: string; at: Date },
 ): Promise<boolean> {
   const disconnected = await disconnectChannelsOfWaba(tx, clientId, removal);
-  for (const row of disconnected) {
+  for (const row of disconnected)
     await auditDisconnect(tx, serviceActor(clientId), { ...row, reason: "platform" });
-  }
   return disconnected.length > 0;
 }
+
+type EndedChannel = Pick<ChannelRow, "client_id" | "id" | "platform" | "asset_id" | "external_ref">;
+
+/** Runs in the transaction that disconnects the channel. */
+async function auditDisconnect(
+  tx: Queryable,
+  actor: AuditActor,
+  {
+    id,
+    platform,
+    asset_id,
+    reason,
+  }: Omit<EndedChannel, "client_id" | "external_ref"> & { reason: DisconnectReason },
+): Promise<void> {
+  const details = { platform, asset_id, reason };
+  await recordAudit(tx, actor, { action: "channel.disconnected", target: id, details });
+}
+
+const channelDisconnected = (row: EndedChannel, reason: DisconnectReason): EventDraft => ({
+  clientId: row.client_id,
+  type: "channel.disconnected",
+  key: row.platform as Platform,
+  channelId: row.id,
+  channelExternalRef: row.external_ref,
+  data: { reason },
+});
 
 interface DeadToken {
   channel: { client_id: string; id: string; token_sealed: string };
@@ -196,10 +224,7 @@ export async function invalidateChannelToken(
 }
 
 /** Records an event and an audit entry for each channel. Runs in the transaction that marks them as needs_reauth. */
-export async function recordDeadTokens(
-  tx: Queryable,
-  channels: readonly Pick<ChannelRow, "client_id" | "external_ref" | keyof EndedChannel>[],
-): Promise<void> {
+export async function recordDeadTokens(tx: Queryable, channels: readonly EndedChannel[]): Promise<void> {
   const reason = "token_dead";
   await recordEvents(
     tx,
@@ -225,10 +250,28 @@ export function logDeadTokens(
     log.warn("channel.needs_reauth", { client, channel, code });
 }
 
-/** True when the client has such a channel. Disconnecting it twice changes nothing. */
-export function disconnectChannel(db: Database, actor: AuditActor, id: string): Promise<boolean> {
-  return db.transaction(async (tx) => {
-    await disconnect(tx, actor, { id, reason: "requested" });
-    return (await findChannel(tx, actor.clientId, id)) !== undefined;
-  });
-}
+/** Optional fields, which have the same name in the response and in the row. */
+const OPTIONAL_FIELDS = [
+  "display_name",
+  "waba_id",
+  "phone_number_id",
+  "display_phone_number",
+  "page_id",
+  "photoapp_user_id",
+  "template_namespace",
+  "external_ref",
+] as const satisfies readonly (keyof ChannelDto & keyof ChannelRow)[];
+
+type OptionalFields = Partial<Record<(typeof OPTIONAL_FIELDS)[number], string>>;
+
+const definedFieldsOf = (row: ChannelRow): OptionalFields =>
+  Object.fromEntries(OPTIONAL_FIELDS.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])));
+
+/** Fields that do not apply are absent, never null. */
+export const toChannel = (row: ChannelRow): ChannelDto => ({
+  channel_id: row.id,
+  platform: row.platform as Platform,
+  status: row.status as ChannelStatus,
+  ...definedFieldsOf(row),
+  connected_at: toTimestamp(row.connected_at),
+});

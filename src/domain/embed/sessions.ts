@@ -1,6 +1,6 @@
 import { newId } from "../../runtime/ids.ts";
 import type { Platform } from "../../schema/enumerations.ts";
-import { issueEmbedToken } from "../../security/embed-tokens.ts";
+import { issueEmbedToken } from "../../security/sealed-tokens.ts";
 import type { Database } from "../../store/database/database.ts";
 import {
   type EmbedSessionRow,

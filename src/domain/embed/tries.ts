@@ -1,11 +1,28 @@
+import type { Platforms } from "../../platforms/platforms.ts";
+import { type EventNotifier, notifyAfterCommit } from "../../queue/wake-ups.ts";
 import { SIGNUP_DIALOG_TTL_MS, SIGNUP_LEASE_MS } from "../../runtime/deadlines.ts";
 import { newUuid } from "../../runtime/ids.ts";
-import type { Platform, TryPhase } from "../../schema/enumerations.ts";
-import type { EmbedTry } from "../../security/embed-states.ts";
+import type { Log } from "../../runtime/log.ts";
+import type { Platform, SignupStep, TryPhase } from "../../schema/enumerations.ts";
+import { toStorable } from "../../schema/storable.ts";
+import type { SecretBox } from "../../security/secret-box.ts";
+import type { EmbedTry } from "../../security/signatures-and-states.ts";
 import type { Database } from "../../store/database/database.ts";
-import { cancelTry, claimTry, insertTry } from "../../store/embed/tries.ts";
-import { serviceActor } from "../tenants/service-actor.ts";
-import type { SignupRun } from "./signup-run.ts";
+import { DatabaseUnavailable } from "../../store/database/faults.ts";
+import type { EmbedSessionRow } from "../../store/embed/sessions.ts";
+import {
+  type ClaimedTryRow,
+  cancelTry,
+  claimTry,
+  failTry,
+  insertTry,
+  renewTry,
+  type TryLease,
+} from "../../store/embed/tries.ts";
+import type { AuditActor } from "../../store/tenants/audit-log.ts";
+import { type EventDraft, recordEvents } from "../events/record-events.ts";
+import { serviceActor } from "../tenants/audit-actors.ts";
+import { type StepFailure, toStepFailure } from "./signup-platforms.ts";
 
 /**
  * A session has at most one try. Its phases, moved by the person's requests:
@@ -20,7 +37,7 @@ import type { SignupRun } from "./signup-run.ts";
 /** Bounds the platform calls that one link can cause. */
 export const MAX_TRIES = 50;
 
-/** Begins a try and returns its id. Undefined when the session cannot be used any more, or has had too many tries. */
+/** Begins a try and returns its id. Undefined when the session can no longer be used, or has had too many tries. */
 export async function beginTry(
   db: Database,
   sessionId: string,
@@ -34,7 +51,7 @@ export async function beginTry(
 export const cancelWaitingTry = (db: Database, embedTry: EmbedTry): Promise<boolean> =>
   cancelTry(db, { ...embedTry, phases: ["dialog", "choosing", "pin"] satisfies TryPhase[] });
 
-/** Ends a try whose dialog led back without a grant. False when the dialog was not open any more. */
+/** Ends a try whose dialog led back without a grant. False when the dialog was no longer open. */
 export const cancelDialog = (db: Database, embedTry: EmbedTry): Promise<boolean> =>
   cancelTry(db, { ...embedTry, phases: ["dialog"] satisfies TryPhase[] });
 
@@ -54,3 +71,83 @@ export async function claimSteps(
   const row = await claimTry(db, { ...embedTry, ...lease, leaseMs: SIGNUP_LEASE_MS });
   return row && { row, lease, actor: { ...serviceActor(row.client_id), address, requestId } };
 }
+
+export interface SignupParts {
+  db: Database;
+  secretBox: SecretBox;
+  notifier: EventNotifier;
+  log: Log;
+  platforms: Pick<Platforms, "chat" | "social">;
+  /** The dialog's redirect_uri. */
+  redirectUri: string;
+}
+
+/** The steps of one try, claimed by one request. */
+export interface SignupRun {
+  row: ClaimedTryRow;
+  lease: TryLease;
+  /** Recorded in the audit log: the person has no credential. */
+  actor: AuditActor;
+}
+
+/** Runs one step. Throws TryLost instead when another request has ended the try. */
+export type RunStep = <T>(step: SignupStep, work: () => Promise<T>) => Promise<T>;
+
+class TryLost extends Error {}
+
+/** Ids for the log. */
+export const aboutRun = ({ row, actor }: SignupRun) => ({
+  request_id: actor.requestId,
+  client: row.client_id,
+  session_id: row.id,
+});
+
+/**
+ * Runs steps until they end or pause. A failed step makes the session `failed`. Without Postgres the try stays `connecting`
+ * until its lease expires, as after a crash; the person can begin another one at any time.
+ */
+export async function runSteps(
+  parts: SignupParts,
+  run: SignupRun,
+  work: (runStep: RunStep) => Promise<void>,
+): Promise<void> {
+  let currentStep: SignupStep = "exchange";
+  try {
+    await work(async (step, runWork) => {
+      currentStep = step;
+      if (!(await renewTry(parts.db, run.lease, SIGNUP_LEASE_MS))) throw new TryLost();
+      return runWork();
+    });
+  } catch (error) {
+    if (error instanceof TryLost) return;
+    if (error instanceof DatabaseUnavailable) throw error;
+    const failure = toStepFailure(currentStep, error);
+    await recordFailure(parts, run, failure);
+    if (failure.code === "internal_error") throw error;
+  }
+}
+
+const MAX_MESSAGE_CHARS = 500;
+
+async function recordFailure(parts: SignupParts, run: SignupRun, failure: StepFailure): Promise<void> {
+  const { step, code } = failure;
+  const shown = { ...failure, message: toStorable(failure.message.slice(0, MAX_MESSAGE_CHARS)) };
+  const isRecorded = await notifyAfterCommit(parts, async (tx, deferredNotifier) => {
+    const session = await failTry(tx, run.lease, shown);
+    if (session) await recordEvents(tx, [sessionFailed(session, shown)], deferredNotifier);
+    return session !== undefined;
+  });
+  if (isRecorded)
+    parts.log.warn("signup.failed", { ...aboutRun(run), platform: run.row.try_platform, step, code });
+}
+
+const sessionFailed = (
+  { id, client_id, external_ref }: EmbedSessionRow,
+  { code, message, step }: StepFailure,
+): EventDraft => ({
+  clientId: client_id,
+  type: "embed_session.failed",
+  key: "embedded_signup",
+  externalRef: external_ref,
+  data: { session_id: id, code, message, step },
+});

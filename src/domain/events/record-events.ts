@@ -1,13 +1,18 @@
 import { hash } from "node:crypto";
+import type { Reading } from "../../platforms/webhooks/updates.ts";
 import type { EventNotifier } from "../../queue/wake-ups.ts";
 import { collectInSlices } from "../../runtime/async/time-slices.ts";
 import { newId, timeOfId } from "../../runtime/ids.ts";
 import { JsonText, stringifyJson } from "../../runtime/json/json.ts";
 import type { EventKey, EventType } from "../../schema/enumerations.ts";
-import { API_VERSION } from "../../schema/version.ts";
-import type { Queryable } from "../../store/database/database.ts";
-import { hasFingerprint } from "../../store/events/event-fingerprints.ts";
-import { insertEvents, LATE_AFTER_MS, type NewEvent } from "../../store/events/insert-events.ts";
+import { API_VERSION } from "../../schema/enumerations.ts";
+import type { Database, Queryable } from "../../store/database/database.ts";
+import {
+  hasFingerprint,
+  insertEvents,
+  LATE_AFTER_MS,
+  type NewEvent,
+} from "../../store/events/insert-events.ts";
 
 /** An event to record for a client. */
 export interface EventDraft {
@@ -29,6 +34,22 @@ export interface EventDraft {
   raw?: JsonText;
   /** Identifies repetitions of the event; absent for an event that cannot repeat. */
   dedupKey?: string;
+}
+
+/** An event draft for one owner of a webhook's update. */
+export interface InboundDraft extends EventDraft {
+  /** The update that the draft was made from. */
+  reading: Reading;
+  /** Index of its webhook among those that are received together. */
+  webhook: number;
+}
+
+/** The outcome of recording a draft. */
+export interface DraftOutcome {
+  webhook: number;
+  /** Undefined when the event was recorded before. */
+  eventId: string | undefined;
+  messageId: string | undefined;
 }
 
 /** One statement inserts events up to this total size: building its parameters occupies the event loop. */
@@ -55,6 +76,26 @@ export async function recordEvents(
   const ids = new Array<string | undefined>(drafts.length).fill(undefined);
   for (const [index, { id }] of events.entries()) if (recordedIds.has(id)) ids[places[index] as number] = id;
   return ids;
+}
+
+/** Dependencies of code that records events in a transaction with further rows. */
+export interface RecordParts {
+  db: Database;
+  notifier: EventNotifier;
+}
+
+/** Records the events of webhooks and returns the outcome of each draft. */
+export async function recordInbound(
+  db: Queryable,
+  drafts: readonly InboundDraft[],
+  notifier: EventNotifier,
+): Promise<DraftOutcome[]> {
+  const eventIds = await recordEvents(db, drafts, notifier);
+  return drafts.map(({ webhook, messageId }, place) => ({
+    webhook,
+    eventId: eventIds[place],
+    messageId: messageId ?? undefined,
+  }));
 }
 
 function toBatches(events: readonly NewEvent[]): NewEvent[][] {

@@ -1,7 +1,6 @@
-import { logAttempt } from "../../delivery/attempt-log.ts";
-import { type AttemptParts, prepareAttempt } from "../../delivery/prepare-attempt.ts";
+import { type AttemptParts, logAttempt, prepareAttempt } from "../../delivery/signed-attempt.ts";
 import { newId } from "../../runtime/ids.ts";
-import type { Log } from "../../runtime/logging/log.ts";
+import type { Log } from "../../runtime/log.ts";
 import type { EventKey } from "../../schema/enumerations.ts";
 import type { Database } from "../../store/database/database.ts";
 import { insertEvents } from "../../store/events/insert-events.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../store/channels/templates.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { cacheTemplates, cacheTemplateTraits } from "../channels/template-cache.ts";
-import type { InboundDraft } from "./draft.ts";
+import type { InboundDraft } from "../events/record-events.ts";
 
 /** Data of a template event. */
 interface TemplateEventData {

@@ -1,6 +1,6 @@
 import type { MessageNotifier, OutboundKey } from "../../queue/wake-ups.ts";
 import { type Batcher, createBatcher } from "../../runtime/async/batcher.ts";
-import { withTimeout } from "../../runtime/async/with-timeout.ts";
+import { withTimeout } from "../../runtime/async/timeouts-and-retries.ts";
 import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
 import type { Database } from "../../store/database/database.ts";
 import { DatabaseUnavailable } from "../../store/database/faults.ts";
@@ -52,8 +52,7 @@ interface IntakeParts {
 /**
  * Inserts concurrent messages with one statement: the commits of the database are the bottleneck.
  * A message is pending until its batch starts, running until the statement ends, then accepted or refused;
- * the batcher moves it. A refused message that nothing rejects any more is pending again, MAX_ATTEMPTS times
- * at most.
+ * the batcher moves it. A refused message that nothing rejects now is pending again, MAX_ATTEMPTS times at most.
  */
 export function createMessageIntake(parts: IntakeParts): MessageIntake {
   const batcher = createBatcher<NewMessage, AcceptOutcome | undefined>({
@@ -115,7 +114,7 @@ const keysOf = (messages: readonly NewMessage[], accepted: ReadonlyMap<string, b
     .filter(({ id }) => accepted.get(id))
     .map(({ client_id, channel_id }) => ({ clientId: client_id, channelId: channel_id, batchId: "" }));
 
-/** Undefined when nothing rejects the message any more, so it can be tried again. */
+/** Undefined when nothing rejects the message now, so it can be tried again. */
 function toAcceptOutcome(rejection: MessageRejection | undefined): AcceptOutcome | undefined {
   const { fingerprint = null, reply_sealed = null, channel_status: status = null } = rejection ?? {};
   if (fingerprint !== null && reply_sealed !== null)

@@ -1,15 +1,11 @@
 import { firstIdAt } from "../../runtime/ids.ts";
 import type { Database } from "../../store/database/database.ts";
-import {
-  countDiscardableSends,
-  type DiscardScope,
-  discardSends,
-} from "../../store/messages/discard-sends.ts";
+import { countDiscardableSends, type DiscardScope, discardSends } from "../../store/messages/fail-sends.ts";
 import { releaseNextSends } from "../../store/messages/send-order.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import { recordEvents } from "../events/record-events.ts";
 import { DISCARDED } from "./message-errors.ts";
-import { messageStatus } from "./message-events.ts";
+import { messageStatus } from "./send-outcomes.ts";
 
 interface DiscardInput {
   /** Messages accepted before this time are discarded. */

@@ -1,9 +1,10 @@
 import { timeOfId } from "../../runtime/ids.ts";
-import type { EventType } from "../../schema/enumerations.ts";
-import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../../schema/history/message-timeline.ts";
-import type { MessageDto } from "../../schema/messages.ts";
-import { toTimestamp } from "../../schema/timestamps.ts";
+import type { EventType, MessageStatus, Platform, RecipientKind } from "../../schema/enumerations.ts";
+import type { MessageDto, MessageErrorDto, QueuedMessageDto } from "../../schema/messages.ts";
+import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../../schema/messages.ts";
+import { toTimestamp } from "../../schema/times.ts";
 import type { Queryable } from "../../store/database/database.ts";
+import type { MessageRow } from "../../store/messages/messages.ts";
 import {
   type EventAttemptRow,
   findMessageHistory,
@@ -11,8 +12,7 @@ import {
   listMessageEvents,
   type MessageEventRef,
   type MessageHistoryRow,
-} from "../../store/messages/message-timeline.ts";
-import { toMessage, toMessageError } from "./message-dto.ts";
+} from "../../store/messages/messages.ts";
 
 interface MessageTimeline {
   message: MessageDto;
@@ -63,7 +63,7 @@ const toPlatformAttempts = ({ platform_attempts }: MessageHistoryRow): TimelineE
 
 /** The time at which the event was recorded; it may have occurred earlier at the platform. */
 const toEventEntry = ({ id, type }: MessageEventRef): TimelineEntryDto => ({
-  at: toTimestamp(new Date(timeOfId(id))),
+  at: createdAt(id),
   type: "event",
   event_id: id,
   event_type: type as EventType,
@@ -73,4 +73,59 @@ const toDeliveryAttempt = ({ at, ...attempt }: EventAttemptRow): TimelineEntryDt
   at: toTimestamp(at),
   type: "delivery_attempt",
   ...attempt,
+});
+
+type AcceptedRow = Pick<
+  MessageRow,
+  "id" | "channel_id" | "platform" | "recipient" | "recipient_kind" | "external_ref"
+>;
+
+/** When the row with this id was inserted. */
+const createdAt = (id: string): string => new Date(timeOfId(id)).toISOString();
+
+/** The response to an accepted message. */
+export const toQueuedMessage = (row: AcceptedRow): QueuedMessageDto => ({
+  message_id: row.id,
+  status: "queued",
+  channel_id: row.channel_id,
+  platform: row.platform as Platform,
+  to: row.recipient,
+  to_type: row.recipient_kind as RecipientKind,
+  external_ref: row.external_ref,
+  created_at: createdAt(row.id),
+});
+
+export const toMessage = (row: MessageRow): MessageDto => ({
+  ...toQueuedMessage(row),
+  status: row.status as MessageStatus,
+  platform_message_id: row.platform_message_id,
+  statuses: statusesOf(row),
+  error: row.error === null ? null : toMessageError(JSON.parse(row.error)),
+  attempts: row.attempts,
+});
+
+/** The stored statuses, after `queued` and `sending`, which follow from the message and its send. */
+function statusesOf({ id, started_at, timeline }: MessageRow): MessageDto["statuses"] {
+  const isWritten = timeline.some(({ status }) => status === "sending");
+  return inOrder([
+    { status: "queued", at: createdAt(id) },
+    ...(started_at && !isWritten ? [{ status: "sending" as const, at: toTimestamp(started_at) }] : []),
+    ...timeline.map(({ status, at }) => ({ status: status as MessageStatus, at: toTimestamp(new Date(at)) })),
+  ]);
+}
+
+/** Platforms report whole seconds: without a correction, `sent` would precede the acceptance of its message. */
+function inOrder(statuses: MessageDto["statuses"]): MessageDto["statuses"] {
+  let earliest = "";
+  return statuses.map(({ status, at }) => {
+    earliest = at > earliest ? at : earliest;
+    return { status, at: earliest };
+  });
+}
+
+const toMessageError = ({ code, title, message, details }: MessageErrorDto): MessageErrorDto => ({
+  code,
+  title: title ?? null,
+  message: message ?? null,
+  details: details ?? null,
 });

@@ -2,9 +2,9 @@ import { readBreakerState } from "../../queue/breakers.ts";
 import type { RedisClient } from "../../queue/redis.ts";
 import { timeOfId } from "../../runtime/ids.ts";
 import { EVENT_KEYS, type EventKey } from "../../schema/enumerations.ts";
-import { toTimestamp } from "../../schema/timestamps.ts";
+import { toTimestamp } from "../../schema/times.ts";
 import type { Database } from "../../store/database/database.ts";
-import { countWaitingDeliveries, type WaitingDeliveries } from "../../store/events/waiting-deliveries.ts";
+import { countWaitingDeliveries, type WaitingDeliveries } from "../../store/events/events.ts";
 import { readQueueHold } from "../../store/processes/queue-hold.ts";
 import { findWebhookConfig } from "../../store/tenants/webhook-configs.ts";
 

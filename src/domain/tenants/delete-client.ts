@@ -1,4 +1,4 @@
-import { pause } from "../../runtime/async/pause.ts";
+import { pause } from "../../runtime/async/timeouts-and-retries.ts";
 import { MINUTE } from "../../runtime/durations.ts";
 import type { Database } from "../../store/database/database.ts";
 import {

@@ -1,8 +1,8 @@
 import { isAmbiguous } from "../../platforms/errors/failure.ts";
-import { pause } from "../../runtime/async/pause.ts";
+import { pause } from "../../runtime/async/timeouts-and-retries.ts";
 import { FIRST_REPLY_TIMEOUT_MS, OPERATION_LEASE_MS } from "../../runtime/deadlines.ts";
 import { newUuid } from "../../runtime/ids.ts";
-import type { Log } from "../../runtime/logging/log.ts";
+import type { Log } from "../../runtime/log.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import {
   type ClaimedOperationRow,
@@ -15,7 +15,7 @@ import {
   releaseClaim,
   renewClaim,
   takeOverOperation,
-} from "../../store/tenants/claimed-operations.ts";
+} from "../../store/tenants/idempotency-keys.ts";
 
 /**
  * Creates an object at a platform at most once per Idempotency-Key. States of an operation, moved by the requests with its key:

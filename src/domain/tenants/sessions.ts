@@ -1,5 +1,5 @@
+import { networkOf } from "../../runtime/http/addresses.ts";
 import { newId } from "../../runtime/ids.ts";
-import { networkOf } from "../../runtime/network-of.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { type AuditActor, recordAudit, recordAuditOfEach } from "../../store/tenants/audit-log.ts";
 import { endSession, endUserSessions, insertSession, type SessionRow } from "../../store/tenants/sessions.ts";

@@ -1,8 +1,7 @@
 import { DAY } from "../../runtime/durations.ts";
-import { networkOf } from "../../runtime/network-of.ts";
-import type { AttemptRule } from "../../security/attempt-limiter.ts";
+import { networkOf } from "../../runtime/http/addresses.ts";
 import type { CheckOutcome, Passwords } from "../../security/passwords.ts";
-import type { SignInLimiter } from "../../security/sign-in-limits.ts";
+import type { AttemptRule, SignInLimiter } from "../../security/sign-in-limits.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findUserByEmail, hasSignedInFrom, type UserCredentialRow } from "../../store/tenants/users.ts";
 

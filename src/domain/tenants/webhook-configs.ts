@@ -1,13 +1,13 @@
 import { MINUTE } from "../../runtime/durations.ts";
 import type { DispatchKey } from "../../schema/enumerations.ts";
-import { type SecretBox, SecretBoxError } from "../../security/secret-box.ts";
 import {
   generateWebhookToken,
   isInGracePeriod,
   openWebhookTokens,
   sealWebhookToken,
   type WebhookTokens,
-} from "../../security/webhook-tokens.ts";
+} from "../../security/sealed-tokens.ts";
+import { type SecretBox, SecretBoxError } from "../../security/secret-box.ts";
 import type { Database } from "../../store/database/database.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import {
@@ -65,7 +65,9 @@ export const changeWebhookConfig = (
     return {
       to: {
         ...(isNewUrl ? { webhook_url: webhookUrl } : {}),
-        ...(isNewSecret ? { ...secretColumns(secretBox, row.id, webhookSecret), ...NO_FORMER_SECRET } : {}),
+        ...(isNewSecret
+          ? { ...secretColumns(secretBox, row.client_id, webhookSecret), ...NO_FORMER_SECRET }
+          : {}),
         ...(isNewHeader ? { token_header: tokenHeader } : {}),
       },
       action: "webhook.config_updated",
@@ -122,7 +124,7 @@ export async function generateSecret(
 ): Promise<string> {
   const token = generateWebhookToken();
   await updateConfig(db, actor, (row) => ({
-    to: { ...secretColumns(secretBox, row.id, token), ...formerColumns(secretBox, row, graceMinutes) },
+    to: { ...secretColumns(secretBox, row.client_id, token), ...formerColumns(secretBox, row, graceMinutes) },
     action: "webhook.secret_generated",
     details: { grace_minutes: graceMinutes },
   }));
@@ -137,7 +139,10 @@ function formerColumns(box: SecretBox, row: WebhookConfigRow, graceMinutes: numb
   const { current } = readableTokens(row, box);
   if (graceMinutes === 0 || current === undefined) return NO_FORMER_SECRET;
   return {
-    former_secret_sealed: sealWebhookToken(box, current, { column: "former_secret_sealed", id: row.id }),
+    former_secret_sealed: sealWebhookToken(box, current, {
+      column: "former_secret_sealed",
+      id: row.client_id,
+    }),
     former_secret_until: new Date(Date.now() + graceMinutes * MINUTE),
   };
 }

@@ -1,5 +1,7 @@
 import { STATUS_CODES } from "node:http";
+import type { Scope } from "../../schema/enumerations.ts";
 import type { TObject, TSchema } from "../../schema/types.ts";
+import { RATE_LIMIT_HEADERS } from "../rate-limit.ts";
 import {
   bodySchemaOf,
   isMediaReply,
@@ -9,12 +11,9 @@ import {
   replySchemaOf,
   statusesOf,
 } from "../route.ts";
-import { accessNote, scopesOf, securityOf } from "./access.ts";
 import type { Components, Json } from "./components.ts";
-import { describeErrors } from "./error-responses.ts";
-import { errorsOf } from "./errors-of.ts";
 import { exampleOf } from "./example-of.ts";
-import { COMMON_HEADERS, describeHeaders, type HeaderName, RATE_LIMIT_HEADERS } from "./response-headers.ts";
+import { COMMON_HEADERS, describeErrors, describeHeaders, errorsOf, type HeaderName } from "./responses.ts";
 
 /** The OpenAPI operation of a route. */
 export function describeOperation(route: Route, components: Components): Json {
@@ -147,4 +146,55 @@ function replyContent(route: Route, status: number, components: Components): Jso
 function mediaSchema(type: string): Json {
   if (type === "application/json") return { type: "object" };
   return type.startsWith("text/") ? { type: "string" } : { type: "string", format: "binary" };
+}
+
+export const SECURITY_SCHEMES: Readonly<Record<"apiKey" | "userJwt", Json>> = {
+  apiKey: {
+    type: "apiKey",
+    in: "header",
+    name: "x-svc-api-key",
+    description:
+      "The key of a client's backend. It has the scopes it was created with and is shown only once, when it is created. It is also accepted as `Authorization: Bearer <key>`. Send either an API key or a user token, not both.",
+  },
+  userJwt: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description:
+      "The token of a user: `Authorization: Bearer <token>`. Its permissions follow from the user's role.",
+  },
+};
+
+/** Exactly one of the two. */
+export const ANY_CREDENTIAL: readonly Json[] = [{ apiKey: [] }, { userJwt: [] }];
+
+/** The credentials that a route accepts. */
+function securityOf({ scope, consoleOnly }: Route): readonly Json[] {
+  if (scope === "public") return [];
+  return consoleOnly ? [{ userJwt: [] }] : ANY_CREDENTIAL;
+}
+
+/** The scopes of a route; one of them is sufficient. */
+function scopesOf({ scope }: Route): readonly Scope[] {
+  if (scope === "public" || scope === "any credential") return [];
+  return typeof scope === "string" ? [scope] : scope;
+}
+
+const GATE_NOTES: Readonly<Record<string, string>> = {
+  terms: "The client must have accepted the terms in force.",
+};
+
+const toCodeList = (words: readonly string[]) => words.map((word) => `\`${word}\``).join(" or ");
+
+/** The access requirements of a route, in sentences. */
+function accessNote(route: Route): string {
+  const scopes = scopesOf(route);
+  const sentences = [
+    route.scope === "any credential" && !route.consoleOnly ? "Any valid credential is accepted." : "",
+    route.consoleOnly ? "Requires a user (user token or console); API keys are rejected." : "",
+    scopes.length > 0 ? `Requires the scope ${toCodeList(scopes)}.` : "",
+    route.roles ? `Requires the role ${toCodeList(route.roles)}.` : "",
+    GATE_NOTES[route.gate ?? ""] ?? "",
+  ];
+  return sentences.filter(Boolean).join(" ");
 }

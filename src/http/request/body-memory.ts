@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
+import { createShares, type Shares } from "../../runtime/async/shares.ts";
 import { createWatch } from "../../runtime/async/watch.ts";
 import { DAY, MINUTE, SECOND } from "../../runtime/durations.ts";
-import { createShares, type Shares } from "../../runtime/shares.ts";
 import { ApiError, CLOSE_CONNECTION } from "../api-error.ts";
 import type { BodyPartName } from "../route.ts";
 

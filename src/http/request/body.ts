@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { MessageChannel } from "node:worker_threads";
-import type { Grant } from "../../runtime/shares.ts";
+import type { Grant } from "../../runtime/async/shares.ts";
 import { ApiError, CLOSE_CONNECTION } from "../api-error.ts";
-import { sliceReads } from "../connections/sliced-reads.ts";
 import type { IncomingFile } from "../route.ts";
 import type { BodyMemory, BodyPart, OpenBody } from "./body-memory.ts";
+import { sliceReads } from "./sliced-reads.ts";
 
 interface BodyRules {
   /** Maximum size in bytes. */
@@ -189,7 +189,7 @@ discarding.close();
 const canRelease = !("deno" in process.versions);
 
 /**
- * Frees the memory of bytes that are not needed any more, which then have length 0. Without this, it stays allocated until
+ * Frees the memory of bytes that are no longer needed, which then have length 0. Without this, it stays allocated until
  * a garbage collection, and uploads of megabytes cause several of those per second. Bytes that share their memory stay.
  */
 export function releaseMemory({ buffer, byteLength }: Uint8Array): void {

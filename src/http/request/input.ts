@@ -1,6 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { largeBodies } from "../../runtime/async/large-bodies.ts";
-import { MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
+import { largeBodies, MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
 import { MAX_NUMBER_CHARS, parseJson } from "../../runtime/json/json.ts";
 import { findExceededLimit, type JsonLimits } from "../../runtime/json/json-limits.ts";
 import { toPointer } from "../../schema/problems.ts";
@@ -8,8 +7,8 @@ import { findStorableProblem } from "../../schema/storable.ts";
 import { object, type TObject, type TSchema } from "../../schema/types.ts";
 import type { Check, Validator } from "../../schema/validate.ts";
 import { ApiError, invalidField, invalidFields } from "../api-error.ts";
+import { isMediaType } from "../reply.ts";
 import { type IncomingFile, isRawBody, type RawBody, type Route } from "../route.ts";
-import { isMediaType } from "./media-type.ts";
 
 /** Reads and validates the input of one route. */
 interface InputReader {

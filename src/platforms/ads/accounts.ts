@@ -1,8 +1,7 @@
 import { SECOND } from "../../runtime/durations.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
-import type { Fields } from "../client/body.ts";
+import { asObject, type Fields, numberOf, omitNullish, textOf } from "../bodies.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { asObject, numberOf, omitNullish, textOf } from "../client/json-values.ts";
 import { platformSender } from "../client/sender.ts";
 import { unusableAnswer } from "../errors/failure.ts";
 import { type AdAccess, accountSender } from "./access.ts";

@@ -1,11 +1,9 @@
 import { DEFAULT_INSIGHTS_FIELDS } from "../../schema/ad-enumerations.ts";
-import { type Fields, formBody } from "../client/body.ts";
+import { type Fields, formBody, numberOf, omitNullish, textOf } from "../bodies.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { numberOf, omitNullish, textOf } from "../client/json-values.ts";
 import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts";
 import { isInvalid, PlatformFailure } from "../errors/failure.ts";
-import { type AdAccess, accountSender } from "./access.ts";
-import type { Ownership } from "./ownership.ts";
+import { type AdAccess, accountSender, type Ownership } from "./access.ts";
 
 interface TimeRange {
   /** The first day, such as 2026-09-01. */

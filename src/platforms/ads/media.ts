@@ -1,10 +1,8 @@
 import { VIDEO_STATUSES, type VideoStatus } from "../../schema/ad-enumerations.ts";
-import { formBody, multipartBody } from "../client/body.ts";
+import { asList, asObject, formBody, multipartBody, numberOf, omitNullish, textOf } from "../bodies.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { asList, asObject, numberOf, omitNullish, textOf } from "../client/json-values.ts";
 import { unusableAnswer } from "../errors/failure.ts";
-import { type AdAccess, accountSender } from "./access.ts";
-import type { Ownership } from "./ownership.ts";
+import { type AdAccess, accountSender, type Ownership } from "./access.ts";
 
 export interface UploadedImage {
   hash: string;

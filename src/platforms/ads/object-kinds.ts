@@ -1,7 +1,6 @@
 import { SECOND } from "../../runtime/durations.ts";
 import { canonicalJson } from "../../runtime/json/json.ts";
-import type { Fields } from "../client/body.ts";
-import { asObject, omitNullish, textOf } from "../client/json-values.ts";
+import { asObject, type Fields, omitNullish, textOf } from "../bodies.ts";
 
 /** The kinds of ad objects, named like their edges at the platform. */
 export type AdObjectKind = "campaigns" | "adsets" | "ads" | "adcreatives";

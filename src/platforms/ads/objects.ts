@@ -1,16 +1,18 @@
-import { type Fields, formBody } from "../client/body.ts";
+import { SECOND } from "../../runtime/durations.ts";
+import { type Fields, formBody, textOf } from "../bodies.ts";
 import type { PlatformClient } from "../client/client.ts";
 import {
   collect,
   decodePosition,
   encodePosition,
+  type ListPageRequest,
   MAX_SEARCHED_PAGES,
+  type PlatformListPage,
   SEARCH_PAGE_SIZE,
-} from "../client/collect.ts";
-import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts";
+} from "../client/list-pages.ts";
+import type { PlatformSender } from "../client/sender.ts";
 import { isInvalid } from "../errors/failure.ts";
-import { type AdAccess, accountSender } from "./access.ts";
-import { type FoundOutcome, findCreated } from "./find-created.ts";
+import { type AdAccess, accountSender, type Ownership } from "./access.ts";
 import {
   type AdObject,
   type AdObjectKind,
@@ -18,7 +20,6 @@ import {
   toWritten,
   type UnansweredCreate,
 } from "./object-kinds.ts";
-import type { Ownership } from "./ownership.ts";
 
 interface ListRequest extends ListPageRequest {
   /** Values that a listed object must have; the value of a parent field lists only the objects under it. */
@@ -36,6 +37,12 @@ interface Write {
   id?: string | undefined;
   fields: Fields;
 }
+
+type FoundOutcome =
+  | { outcome: "found"; object: AdObject }
+  /** The create had no effect. */
+  | { outcome: "none" }
+  | { outcome: "undecided" };
 
 /**
  * Campaigns, ad sets, ads and creatives; OBJECT_KINDS holds the differences. Every id in a call must belong to the
@@ -155,3 +162,45 @@ async function readMatching(
   const position = next === undefined ? null : encodePosition(next);
   return { items: found, before: null, after: position, hasMore: next !== undefined };
 }
+
+/** Looks for the object that an unanswered create may have made: the oldest one that it matches. */
+async function findCreated(
+  sender: PlatformSender,
+  kind: AdObjectKind,
+  { access, created }: { access: AdAccess; created: UnansweredCreate },
+): Promise<FoundOutcome> {
+  if (created.fields.name === undefined) return { outcome: "undecided" };
+  const { fields, recognize, normalize } = OBJECT_KINDS[kind];
+  const query = { fields: fields.join(), ...searchFilter(kind, created) };
+  const readPage = (after: string | undefined) =>
+    sender.page(`/${access.account}/${kind}`, query, { limit: SEARCH_PAGE_SIZE, after });
+  const { found, next } = await collect(readPage, {
+    from: { after: undefined, skip: 0 },
+    limit: Number.POSITIVE_INFINITY,
+    maxPages: MAX_SEARCHED_PAGES,
+    matches: (row) => recognize(row, created) !== "different",
+  });
+  const same = found.filter((row) => recognize(row, created) === "same");
+  const [oldest] = same.reverse().sort(byCreationTime); // the platform lists the newest first
+  const id = textOf(oldest?.id);
+  if (oldest && id !== undefined) return { outcome: "found", object: { ...normalize(oldest), id } };
+  return found.length === 0 && next === undefined ? { outcome: "none" } : { outcome: "undecided" };
+}
+
+/** The creatives edge has no such filter. */
+const searchFilter = (kind: AdObjectKind, { fields, since }: UnansweredCreate): Fields =>
+  kind === "adcreatives"
+    ? {}
+    : {
+        filtering: [
+          { field: "name", operator: "EQUAL", value: fields.name },
+          {
+            field: "created_time",
+            operator: "GREATER_THAN",
+            value: Math.floor(since.getTime() / SECOND) - 1,
+          },
+        ],
+      };
+
+const byCreationTime = (one: Fields, other: Fields) =>
+  Date.parse(String(one.created_time)) - Date.parse(String(other.created_time)) || 0;

@@ -1,11 +1,10 @@
 import type { Readable } from "node:stream";
 import { MINUTE } from "../../runtime/durations.ts";
-import { type FileForm, multipartBody } from "../client/body.ts";
+import { type FileForm, multipartBody, textOf } from "../bodies.ts";
+import { refusalByStatus, toFailure } from "../client/call.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { textOf } from "../client/json-values.ts";
-import { refusalByStatus } from "../client/read-answer.ts";
-import { toFailure, unusableAnswer } from "../errors/failure.ts";
-import { businessSender, type ChatNumber } from "./access.ts";
+import { unusableAnswer } from "../errors/failure.ts";
+import { businessSender, type ChatNumber } from "./numbers.ts";
 
 export type MediaUpload = Pick<FileForm, "filename" | "type" | "content" | "size">;
 

@@ -1,10 +1,8 @@
 import { SEND_DEADLINE_MS } from "../../runtime/deadlines.ts";
-import { type Fields, jsonBody } from "../client/body.ts";
+import { asList, asObject, type Fields, jsonBody, textOf } from "../bodies.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { asList, asObject, textOf } from "../client/json-values.ts";
-import { recipientKind } from "../recipients.ts";
-import { type Receipt, type SendOutcome, toSendOutcome } from "../sends.ts";
-import { type ChatNumber, messagingIdentity, messagingSender } from "./access.ts";
+import { type Receipt, recipientKind, type SendOutcome, toSendOutcome } from "../sends.ts";
+import { type ChatNumber, messagingIdentity, messagingSender } from "./numbers.ts";
 
 /** A message as the API accepts it; `content` is the platform's own object for the type. */
 export interface ChatMessage {

@@ -1,10 +1,9 @@
-import { type Fields, jsonBody } from "../client/body.ts";
-import type { Outcome, PlatformCall, Refusal } from "../client/call.ts";
+import type { TemplateStatus } from "../../schema/enumerations.ts";
+import { asObject, type Fields, jsonBody, omitNullish, textOf } from "../bodies.ts";
+import { type Outcome, type PlatformCall, type Refusal, toFailure } from "../client/call.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { asObject, omitNullish, textOf } from "../client/json-values.ts";
 import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts";
-import { toFailure } from "../errors/failure.ts";
-import { businessIdentity, businessSender, type ChatBusiness } from "./access.ts";
+import { businessIdentity, businessSender, type ChatBusiness } from "./numbers.ts";
 
 /** The platform's acceptance or refusal with its HTTP status. Without a response, a PlatformFailure is thrown. */
 export type TemplateAnswer = { outcome: "accepted"; status: number; body: Record<string, unknown> } | Refusal;
@@ -66,3 +65,41 @@ function toTemplateAnswer(outcome: Outcome, effect: PlatformCall["effect"]): Tem
 
 /** Converts the id to text: some responses have a number. */
 const withTextId = (row: Fields): Record<string, unknown> => omitNullish({ ...row, id: textOf(row.id) });
+
+/** Statuses in the platform's lists and webhooks. The platform may add others. */
+export const PLATFORM_TEMPLATE_STATUSES = [
+  "APPROVED",
+  "ARCHIVED",
+  "DELETED",
+  "DISABLED",
+  "FLAGGED",
+  "IN_APPEAL",
+  "LIMIT_EXCEEDED",
+  "LOCKED",
+  "PAUSED",
+  "PENDING",
+  "PENDING_DELETION",
+  "REINSTATED",
+  "REJECTED",
+  "UNARCHIVED",
+] as const;
+
+/**
+ * Maps to Herald's three statuses; only templates that can be sent are APPROVED. Undefined when the
+ * platform's status does not change Herald's.
+ */
+export function toTemplateStatus(platformStatus: string): TemplateStatus | undefined {
+  switch (platformStatus) {
+    case "PENDING":
+    case "IN_APPEAL":
+      return "PENDING";
+    case "APPROVED":
+    case "REINSTATED":
+      return "APPROVED";
+    case "FLAGGED":
+    case "UNARCHIVED":
+      return undefined;
+    default:
+      return "REJECTED";
+  }
+}

@@ -1,8 +1,17 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
-import type { PlatformError } from "../errors/platform-error.ts";
-import type { HoldWidth, RefusalVerdict, TokenOwner } from "../errors/verdicts.ts";
-import type { EncodedBody, Fields } from "./body.ts";
+import { MINUTE, SECOND } from "../../runtime/durations.ts";
+import { type EncodedBody, type Fields, isObject, parseAnswer } from "../bodies.ts";
+import { PlatformFailure, unconfirmedCreate, unusableAnswer } from "../errors/failure.ts";
+import {
+  type HoldWidth,
+  judge,
+  type PlatformError,
+  type RefusalVerdict,
+  readPlatformError,
+  type TokenOwner,
+  withoutSecrets,
+} from "../errors/verdicts.ts";
 
 /**
  * Decides whether a call may be repeated. Herald retries reads; only the caller repeats a change; a create is
@@ -40,7 +49,7 @@ export interface PlatformCall {
   uploadTimeoutMs?: number;
   /** Ids for the log entry. `client`: the client whose share of the sockets the call uses. */
   about?: Fields;
-  /** Aborted when the answer of a read is not needed any more. */
+  /** Aborted when the answer of a read is no longer needed. */
   signal?: AbortSignal | undefined;
 }
 
@@ -96,7 +105,7 @@ export interface HttpRequest {
   deadline: number;
   /** Additional milliseconds for the body when the API's caller streams it. */
   uploadTimeoutMs?: number | undefined;
-  /** Aborted when the answer is not needed any more; not for streamed bodies. */
+  /** Aborted when the answer is no longer needed; not for streamed bodies. */
   signal?: AbortSignal | undefined;
 }
 
@@ -119,8 +128,103 @@ export type OpenExchange =
   | NoAnswer
   | NoSocket;
 
-/** Limits memory and parsing time per response; a page of 500 insights rows is far smaller. */
-export const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+interface AnswerContext {
+  owner: TokenOwner;
+  /** Values to redact: platforms quote a malformed token in their error. */
+  secrets: readonly string[];
+}
 
-/** These errors precede the connection, although a runtime may report the connection first. */
-export const NOT_SENT_CODES = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
+/**
+ * Classifies a response by the error code in its body, otherwise by its status. A 2xx must also have a valid
+ * body.
+ */
+export function toOutcome(exchange: Exchange, { owner, secrets }: AnswerContext): Outcome {
+  if (exchange.outcome !== "answered") return exchange;
+  const { status, text } = exchange;
+  const body = parseAnswer(text);
+  const error = readPlatformError(body);
+  if (error) return refusalByCode(withoutSecrets(error, secrets), status, owner);
+  if (status < 200 || status >= 300) return body === undefined ? unreadable(status) : refusalByStatus(status);
+  if (body === true) return { outcome: "done", status, body: { success: true } }; // some endpoints return a bare true
+  return isObject(body) && !("error" in body) ? { outcome: "done", status, body } : unreadable(status);
+}
+
+/** Classifies a response without an error code. */
+export function refusalByStatus(status: number): Exclude<Outcome, { outcome: "done" }> {
+  if (status < 400 || status >= 500) return unreadable(status);
+  const verdict = VERDICT_BY_STATUS[status] ?? "invalid";
+  const holds = verdict === "throttled" ? ({ holds: "use_case" } as const) : {};
+  return { outcome: "refused", status, verdict, wait: MINUTE, ...holds };
+}
+
+const unreadable = (status: number) => ({ outcome: "unreadable", status }) as const;
+
+function refusalByCode(error: PlatformError, status: number, owner: TokenOwner): Refusal {
+  const { verdict, pause, holds } = judge(error, owner);
+  return { outcome: "refused", status, verdict, error, wait: pause, ...(holds ? { holds } : {}) };
+}
+
+const VERDICT_BY_STATUS: Readonly<Record<number, RefusalVerdict>> = {
+  401: "permission",
+  403: "permission",
+  404: "missing",
+  429: "throttled",
+};
+
+type FailedOutcome = Exclude<Outcome, { outcome: "done" }>;
+
+/** The calls in progress have ended by then or soon after. */
+const NO_SOCKET_WAIT_MS = 5 * SECOND;
+
+/** Converts an unsuccessful outcome to a failure. */
+export function toFailure(
+  outcome: FailedOutcome,
+  { effect, owner = "none" }: Pick<PlatformCall, "effect" | "owner">,
+): PlatformFailure {
+  if (effect === "create" && mayHaveHappened(outcome))
+    return unconfirmedCreate(outcome.outcome === "refused" ? outcome.error : undefined);
+  switch (outcome.outcome) {
+    case "held":
+      return new PlatformFailure(
+        "held",
+        "Calls are on hold because the platform's limit was reached; try again later",
+        { wait: outcome.wait, holds: outcome.holds },
+      );
+    case "no_socket":
+      return new PlatformFailure(
+        "no_socket",
+        "Too many of your calls to this platform are in progress; nothing was sent",
+        { wait: NO_SOCKET_WAIT_MS },
+      );
+    case "refused":
+      return failureOfRefusal(outcome, owner);
+    case "timeout":
+      if (!outcome.sent && effect !== "read") return unreachable();
+      return new PlatformFailure("timeout", "The platform did not respond in time", {
+        retryable: effect === "read",
+      });
+    case "broken":
+      if (!outcome.sent) return unreachable();
+      return new PlatformFailure("disconnected", "The platform closed the connection before responding");
+    case "unreadable":
+      return unusableAnswer("The platform's response cannot be read");
+  }
+}
+
+const mayHaveHappened = (outcome: FailedOutcome): boolean =>
+  outcome.outcome === "unreadable" ||
+  (outcome.outcome === "refused" && outcome.verdict === "transient") ||
+  ((outcome.outcome === "timeout" || outcome.outcome === "broken") && outcome.sent);
+
+const unreachable = () => new PlatformFailure("unreachable", "The platform cannot be reached");
+
+function failureOfRefusal(refused: Refusal, owner: TokenOwner): PlatformFailure {
+  const { verdict, error, wait, status, holds } = refused;
+  const message = error?.userMessage ?? error?.message ?? `The platform refused with status ${status}`;
+  return new PlatformFailure(verdict, message, {
+    owner,
+    platformError: error,
+    holds,
+    ...(verdict === "throttled" ? { wait } : {}),
+  });
+}

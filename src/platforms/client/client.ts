@@ -1,38 +1,43 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
+import { jittered } from "../../runtime/async/timeouts-and-retries.ts";
 import { PLATFORM_CALL_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { jittered } from "../../runtime/jitter.ts";
-import type { Log } from "../../runtime/logging/log.ts";
-import { PlatformFailure, toFailure } from "../errors/failure.ts";
-import type { HoldWidth } from "../errors/verdicts.ts";
-import { batchBody, readBatchAnswer } from "./batch.ts";
-import { formEntries } from "./body.ts";
-import type {
-  Exchange,
-  Exchanges,
-  HeldBack,
-  OpenExchange,
-  Outcome,
-  PlatformCall,
-  Quota,
-  Refusal,
+import type { Log } from "../../runtime/log.ts";
+import {
+  asList,
+  asObject,
+  type EncodedBody,
+  formBody,
+  formEntries,
+  numberOf,
+  parseAnswer,
+  textOf,
+} from "../bodies.ts";
+import { PlatformFailure } from "../errors/failure.ts";
+import {
+  type Exchange,
+  type Exchanges,
+  type OpenExchange,
+  type Outcome,
+  type PlatformCall,
+  toFailure,
+  toOutcome,
 } from "./call.ts";
-import { textOf } from "./json-values.ts";
-import { readAnswer } from "./read-answer.ts";
-import { readUsage, type Usage } from "./usage.ts";
+import {
+  applyToQuota,
+  findHold,
+  type HoldStore,
+  holdKeysOf,
+  holdsAfter,
+  readUsage,
+  type Usage,
+} from "./holds.ts";
 
 export interface App {
   id: string;
   secret: string;
-}
-
-/** Stores until when calls are on hold, shared by all processes. A failing store never blocks a call. */
-export interface HoldStore {
-  /** Milliseconds until none of these keys is on hold; 0 when none is. */
-  remaining(keys: readonly string[]): Promise<number>;
-  hold(key: string, milliseconds: number): Promise<void>;
 }
 
 interface ClientOptions {
@@ -225,92 +230,6 @@ const isTransient = (outcome: Outcome): boolean =>
   outcome.outcome === "unreadable" ||
   (outcome.outcome === "refused" && outcome.verdict === "transient");
 
-/** Only background jobs check this key: a client's call is tried even when another client has used up the app's limit. */
-const APP_KEY = "app";
-const assetKey = (asset: string, useCase?: string) =>
-  useCase === undefined ? `asset:${asset}` : `asset:${asset}:${useCase}`;
-const objectKey = (path: string) => `object:${path}`;
-
-/**
- * Keys of the asset that can hold a call; none for a call without an asset, whose path all clients share. A hold on an
- * object blocks writes only, so reads do not check it.
- */
-function holdKeysOf({ quota, path, effect }: PlatformCall): string[] {
-  if (!quota) return [];
-  return [
-    assetKey(quota.asset),
-    ...(quota.useCase === undefined ? [] : [assetKey(quota.asset, quota.useCase)]),
-    ...(effect === "read" ? [] : [objectKey(path)]),
-  ];
-}
-
-/** The hold that stops a call now; undefined when there is none. */
-async function findHold(
-  store: HoldStore,
-  call: PlatformCall,
-  isBackground: boolean,
-): Promise<HeldBack | undefined> {
-  const appWait = isBackground ? await store.remaining([APP_KEY]) : 0;
-  if (appWait > 0) return { outcome: "held", wait: appWait, holds: "app" };
-  const wait = await store.remaining(holdKeysOf(call));
-  return wait > 0 ? { outcome: "held", wait } : undefined;
-}
-
-/** The key a throttle of this width holds; undefined when the call has no quota to hold. */
-function holdKeyFor(width: HoldWidth, { quota, path }: PlatformCall): string | undefined {
-  switch (width) {
-    case "app":
-      return APP_KEY;
-    case "object":
-      return quota && objectKey(path);
-    case "asset":
-      return quota && assetKey(quota.asset);
-    case "use_case":
-      return quota && assetKey(quota.asset, quota.useCase);
-  }
-}
-
-interface Hold {
-  key: string;
-  wait: number;
-}
-
-/** Holds that a response causes: quotas its headers report as used up, and the throttle it was refused for. */
-function holdsAfter(call: PlatformCall, outcome: Outcome, usage: Usage): Hold[] {
-  const holds = usage.quotas.flatMap(({ asset = call.quota?.asset, useCase, retryAfterMs }) =>
-    retryAfterMs > 0 && asset !== undefined ? [{ key: assetKey(asset, useCase), wait: retryAfterMs }] : [],
-  );
-  if (outcome.outcome !== "refused" || outcome.holds === undefined) return holds;
-  const key = holdKeyFor(outcome.holds, call);
-  return key === undefined ? holds : [...holds, { key, wait: outcome.wait }];
-}
-
-/**
- * Applies a throttle to the call's own quota: the wait the headers report for it replaces that of the verdict table.
- * Nothing is held for a call without a quota, and for one without a use case only when a wait is reported.
- */
-function applyToQuota({ quota }: PlatformCall, outcome: Outcome, { quotas }: Usage): Outcome {
-  if (outcome.outcome !== "refused" || outcome.holds === undefined) return outcome;
-  const width = outcome.holds;
-  if (width === "app") return outcome;
-  if (!quota) return withoutHold(outcome);
-  if (width === "object") return outcome;
-  const wait = reportedWait(quotas, width === "asset" ? { asset: quota.asset } : quota);
-  if (wait > 0) return { ...outcome, wait };
-  return width === "use_case" && quota.useCase === undefined ? withoutHold(outcome) : outcome;
-}
-
-const withoutHold = ({ holds: _, ...refusal }: Refusal): Refusal => refusal;
-
-/** The longest wait that the headers report for the quota; they may also report other quotas. */
-function reportedWait(quotas: Usage["quotas"], quota: Quota): number {
-  const matching = quotas.filter(
-    ({ asset = quota.asset, useCase }) =>
-      asset === quota.asset && (quota.useCase === undefined || useCase === quota.useCase),
-  );
-  return Math.max(0, ...matching.map(({ retryAfterMs }) => retryAfterMs));
-}
-
 const MAX_KEPT_PROOFS = 1_000;
 const PROOF_TTL_MS = 10 * SECOND;
 
@@ -340,9 +259,6 @@ const clientOf = (about: PlatformCall["about"]): string | undefined => textOf(ab
 const authorisation = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
-const toOutcome = (exchange: Exchange, context: Parameters<typeof readAnswer>[1]): Outcome =>
-  exchange.outcome === "answered" ? readAnswer(exchange, context) : exchange;
-
 function toLogFields(outcome: Outcome): Record<string, unknown> {
   if (outcome.outcome === "done") return { outcome: "done", status: outcome.status };
   if (outcome.outcome !== "refused") return { ...outcome };
@@ -356,3 +272,41 @@ const toUsageFields = ({ app, account, business }: Usage) => ({
   usage_account: account,
   usage_business: business,
 });
+
+/** Calls that the platform accepts in one request. */
+export const MAX_CALLS_PER_BATCH = 50;
+
+/** The body of a request that contains these reads; `version` begins the platform's paths: `v26.0`. */
+const batchBody = (calls: readonly PlatformCall[], version: string): EncodedBody =>
+  formBody({
+    batch: calls.map(({ method, path, query = {} }) => ({
+      method,
+      relative_url: `${version}${path}?${new URLSearchParams(formEntries(query))}`,
+    })),
+  });
+
+/** The answer to each call, in order; undefined when the answer is not that of a batch. */
+function readBatchAnswer(exchange: Exchange, count: number): Exchange[] | undefined {
+  if (exchange.outcome !== "answered" || exchange.status !== 200) return undefined;
+  const parts = parseAnswer(exchange.text);
+  return Array.isArray(parts) && parts.length === count ? parts.map(toExchange) : undefined;
+}
+
+/** The platform leaves out a call that took too long. */
+function toExchange(part: unknown): Exchange {
+  if (part === null) return { outcome: "timeout", sent: true, reason: "batch" };
+  const { code, headers, body } = asObject(part);
+  return {
+    outcome: "answered",
+    status: numberOf(code) ?? 0,
+    headers: toHeaders(headers),
+    text: textOf(body) ?? "",
+  };
+}
+
+const toHeaders = (headers: unknown): Record<string, string | undefined> =>
+  Object.fromEntries(
+    asList(headers)
+      .map(asObject)
+      .map(({ name, value }) => [String(name).toLowerCase(), textOf(value)]),
+  );

@@ -1,19 +1,15 @@
+import { type ClientRequest, Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import { got, type OptionsInit, RequestError, type Response, TimeoutError } from "got";
 import { Agent } from "undici";
-import { endOfTurn } from "../../runtime/async/end-of-turn.ts";
-import { SECOND } from "../../runtime/durations.ts";
+import { createShares, type Grant, ShareRefused, type Shares } from "../../runtime/async/shares.ts";
+import { endOfTurn } from "../../runtime/async/time-slices.ts";
+import { MINUTE, SECOND } from "../../runtime/durations.ts";
 import { type HttpExchange, sendRequest } from "../../runtime/http/send-request.ts";
-import { createShares, type Grant, ShareRefused, type Shares } from "../../runtime/shares.ts";
-import {
-  type Exchange,
-  type Exchanges,
-  type HttpRequest,
-  MAX_ANSWER_BYTES,
-  NOT_SENT_CODES,
-  type NoAnswer,
-  type NoSocket,
-  type OpenExchange,
-} from "./call.ts";
-import { createStreamedExchanges } from "./streamed-exchange.ts";
+import type { Exchange, Exchanges, HttpRequest, NoAnswer, NoSocket, OpenExchange } from "./call.ts";
+
+/** Limits memory and parsing time per response; a page of 500 insights rows is far smaller. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 const MAX_SOCKETS_PER_HOST = 512;
 
@@ -98,16 +94,14 @@ const isBuffered = (request: HttpRequest): request is BufferedRequest =>
 /** A request whose body is in memory. */
 type BufferedRequest = HttpRequest & { body?: string | undefined; uploadTimeoutMs?: undefined };
 
-/**
- * Idle connections close before the platform drops them: a request written to a dropped connection has an
- * unknown outcome.
- */
-const KEEP_ALIVE = { keepAliveTimeout: 4 * SECOND, keepAliveMaxTimeout: 15 * SECOND };
+/** Idle connections close before the platform drops them: a request written to a dropped one has an unknown outcome. */
+const MAX_IDLE_MS = 15 * SECOND;
 
 /** Runs exchanges whose bodies are in memory, with a third of got's processor time: sends are the bulk of all calls. */
 function createBufferedExchanges(maxSockets: number) {
   const agent = new Agent({
-    ...KEEP_ALIVE,
+    keepAliveTimeout: 4 * SECOND,
+    keepAliveMaxTimeout: MAX_IDLE_MS,
     connections: maxSockets,
     // The deadline covers both.
     headersTimeout: 0,
@@ -147,9 +141,113 @@ function toExchange({ status, headers, body, isSent, fault }: HttpExchange): Exc
   return toNoAnswer(fault, isSent);
 }
 
-/** Keeps only the error code: errors may contain the request. */
 function toNoAnswer(fault: HttpExchange["fault"], isSent: boolean): NoAnswer {
   if (fault === "timeout") return { outcome: "timeout", sent: isSent, reason: "request" };
-  const code = fault instanceof Error && "code" in fault ? String(fault.code) : String(fault ?? "");
-  return { outcome: "broken", sent: isSent && !NOT_SENT_CODES.has(code), reason: code };
+  return broken(fault instanceof Error && "code" in fault ? String(fault.code) : String(fault ?? ""), isSent);
+}
+
+/** These errors precede the connection, although a runtime may report the connection first. */
+const NOT_SENT_CODES = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
+
+/** Keeps only the error's code: the errors of HTTP clients contain the whole request, including tokens. */
+const broken = (code: string, isSent: boolean): NoAnswer => ({
+  outcome: "broken",
+  sent: isSent && !NOT_SENT_CODES.has(code),
+  reason: code,
+});
+
+const MAX_DOWNLOAD_MS = 10 * MINUTE;
+
+/** Runs exchanges whose bodies are streams, up or down. */
+function createStreamedExchanges(maxSockets: number): Exchanges {
+  const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: MAX_IDLE_MS, maxSockets };
+  const agent = { http: new HttpAgent(agentOptions), https: new HttpsAgent(agentOptions) };
+  const client = got.extend({ agent, retry: { limit: 0 }, followRedirect: false, throwHttpErrors: false });
+  const options = ({ method, headers, body }: HttpRequest) =>
+    ({ method, headers, ...(body === undefined ? {} : { body }) }) satisfies OptionsInit;
+  return {
+    async run(request) {
+      const trace = { sent: false };
+      const timeout = timeouts(request);
+      const pendingResponse = client(request.url, { ...options(request), timeout, responseType: "text" });
+      pendingResponse.on(
+        "request",
+        trackSent(trace, () => pendingResponse.cancel()),
+      );
+      pendingResponse.on("downloadProgress", ({ transferred }) => {
+        if (transferred > MAX_ANSWER_BYTES) pendingResponse.cancel("the response is too large");
+      });
+      try {
+        const { statusCode: status, headers, body: text } = await pendingResponse;
+        return { outcome: "answered", status, headers, text };
+      } catch (error) {
+        return toStreamFailure(error, trace.sent);
+      }
+    },
+    open(request) {
+      const trace = { sent: false };
+      const body = client.stream(request.url, { ...options(request), timeout: downloadTimeouts(request) });
+      body.on(
+        "request",
+        trackSent(trace, () => body.destroy(new Error("unexpected protocol upgrade"))),
+      );
+      return new Promise((resolve) => {
+        body.once("response", ({ statusCode: status, headers }: Response) => {
+          // Waits for the first bytes or the end: a connection that breaks earlier counts as no response.
+          body.once("readable", () => resolve({ outcome: "answered", status, headers, body }));
+        });
+        body.once("error", (error) => resolve(toStreamFailure(error, trace.sent)));
+      });
+    },
+    close() {
+      agent.http.destroy();
+      agent.https.destroy();
+    },
+  };
+}
+
+function timeouts({ deadline, uploadTimeoutMs }: HttpRequest) {
+  const timeoutMs = Math.max(1, deadline);
+  if (uploadTimeoutMs === undefined) return { request: timeoutMs };
+  return {
+    lookup: timeoutMs,
+    connect: timeoutMs,
+    secureConnect: timeoutMs,
+    response: timeoutMs,
+    request: timeoutMs + uploadTimeoutMs,
+  };
+}
+
+/** `socket` limits idle time, so a large file may take longer than the deadline while data arrives. */
+const downloadTimeouts = ({ deadline }: HttpRequest) => ({
+  lookup: deadline,
+  connect: deadline,
+  secureConnect: deadline,
+  send: deadline,
+  response: deadline,
+  socket: deadline,
+  request: MAX_DOWNLOAD_MS,
+});
+
+/** Records when the request may have been sent: from the moment a connection exists. */
+const trackSent = (trace: { sent: boolean }, onUpgrade: () => void) => (request: ClientRequest) => {
+  // Without a listener, Node ends an upgraded request without an error.
+  request.once("upgrade", (_response, socket) => {
+    socket.destroy();
+    onUpgrade();
+  });
+  request.once("socket", (socket) => {
+    // Deno resends a request, even a POST, when a reused connection breaks; a send must go out only once.
+    request.reusedSocket = false;
+    const markSent = () => {
+      trace.sent = true;
+    };
+    if (socket.connecting) socket.once("encrypted" in socket ? "secureConnect" : "connect", markSent);
+    else markSent();
+  });
+};
+
+function toStreamFailure(error: unknown, sent: boolean): NoAnswer {
+  if (error instanceof TimeoutError) return { outcome: "timeout", sent, reason: error.event };
+  return broken(error instanceof RequestError ? error.code : "", sent);
 }

@@ -1,8 +1,7 @@
-import { type PlatformFailure, toFailure, unusableAnswer } from "../errors/failure.ts";
-import type { EncodedBody, Fields } from "./body.ts";
-import type { Outcome, PlatformCall } from "./call.ts";
+import { asObject, type EncodedBody, type Fields } from "../bodies.ts";
+import { type PlatformFailure, unusableAnswer } from "../errors/failure.ts";
+import { type Outcome, type PlatformCall, toFailure } from "./call.ts";
 import type { PlatformClient } from "./client.ts";
-import { asObject } from "./json-values.ts";
 import { type ListPageRequest, type PlatformListPage, readAllListPages, readListPage } from "./list-pages.ts";
 
 /** The token, its owner and the quota a call counts against. */

@@ -1,9 +1,4 @@
-import { SECOND } from "../../runtime/durations.ts";
-import type { Outcome, PlatformCall, Refusal } from "../client/call.ts";
-import type { PlatformError } from "./platform-error.ts";
-import type { HoldWidth, TokenOwner, Verdict } from "./verdicts.ts";
-
-type FailedOutcome = Exclude<Outcome, { outcome: "done" }>;
+import type { HoldWidth, PlatformError, TokenOwner, Verdict } from "./verdicts.ts";
 
 interface FailureFacts {
   /** Defaults to the verdict's entry in RETRYABLE_VERDICTS. */
@@ -25,9 +20,6 @@ const RETRYABLE_VERDICTS: readonly Verdict[] = [
   "disconnected",
   "unusable_answer",
 ];
-
-/** The calls in progress have ended by then or soon after. */
-const NO_SOCKET_WAIT_MS = 5 * SECOND;
 
 /** A failed platform call. Callers switch on `verdict`; the HTTP layer turns it into an API error. */
 export class PlatformFailure extends Error {
@@ -83,46 +75,6 @@ export const isInvalid = (error: unknown): boolean =>
 export const isAmbiguous = (error: unknown): boolean =>
   error instanceof PlatformFailure && error.verdict === "ambiguous";
 
-/** Converts an unsuccessful outcome to a failure. */
-export function toFailure(
-  outcome: FailedOutcome,
-  { effect, owner = "none" }: Pick<PlatformCall, "effect" | "owner">,
-): PlatformFailure {
-  if (effect === "create" && mayHaveHappened(outcome))
-    return unconfirmedCreate(outcome.outcome === "refused" ? outcome.error : undefined);
-  switch (outcome.outcome) {
-    case "held":
-      return new PlatformFailure(
-        "held",
-        "Calls are on hold because the platform's limit was reached; try again later",
-        { wait: outcome.wait, holds: outcome.holds },
-      );
-    case "no_socket":
-      return new PlatformFailure(
-        "no_socket",
-        "Too many of your calls to this platform are in progress; nothing was sent",
-        { wait: NO_SOCKET_WAIT_MS },
-      );
-    case "refused":
-      return failureOfRefusal(outcome, owner);
-    case "timeout":
-      if (!outcome.sent && effect !== "read") return unreachable();
-      return new PlatformFailure("timeout", "The platform did not respond in time", {
-        retryable: effect === "read",
-      });
-    case "broken":
-      if (!outcome.sent) return unreachable();
-      return new PlatformFailure("disconnected", "The platform closed the connection before responding");
-    case "unreadable":
-      return unusableAnswer("The platform's response cannot be read");
-  }
-}
-
-const mayHaveHappened = (outcome: FailedOutcome): boolean =>
-  outcome.outcome === "unreadable" ||
-  (outcome.outcome === "refused" && outcome.verdict === "transient") ||
-  ((outcome.outcome === "timeout" || outcome.outcome === "broken") && outcome.sent);
-
 /** The object may or may not have been created. */
 export const ambiguousFailure = (what: string, platformError?: PlatformError): PlatformFailure =>
   new PlatformFailure("ambiguous", `${what}: it may exist, check before you try again`, { platformError });
@@ -133,16 +85,3 @@ export const unconfirmedCreate = (platformError?: PlatformError): PlatformFailur
 /** The response cannot be read or lacks required data. */
 export const unusableAnswer = (message: string): PlatformFailure =>
   new PlatformFailure("unusable_answer", message);
-
-const unreachable = () => new PlatformFailure("unreachable", "The platform cannot be reached");
-
-function failureOfRefusal(refused: Refusal, owner: TokenOwner): PlatformFailure {
-  const { verdict, error, wait, status, holds } = refused;
-  const message = error?.userMessage ?? error?.message ?? `The platform refused with status ${status}`;
-  return new PlatformFailure(verdict, message, {
-    owner,
-    platformError: error,
-    holds,
-    ...(verdict === "throttled" ? { wait } : {}),
-  });
-}

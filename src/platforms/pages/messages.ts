@@ -1,9 +1,8 @@
 import { SEND_DEADLINE_MS } from "../../runtime/deadlines.ts";
-import { type Fields, jsonBody } from "../client/body.ts";
+import { asObject, type Fields, jsonBody, textOf } from "../bodies.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { asObject, textOf } from "../client/json-values.ts";
 import { type Receipt, type SendOutcome, toSendOutcome } from "../sends.ts";
-import { type PageAccess, type PageUseCase, pageIdentity } from "./access.ts";
+import { type PageAccess, type PageUseCase, pageIdentity } from "./pages.ts";
 
 export interface PageMessages {
   /** Sends a body created by `toPageBodies`. */

@@ -1,8 +1,15 @@
-import { toTemplateStatus } from "../chat/template-status.ts";
-import { asObject, nonEmptyObject, omitFields, omitNullish, textOf } from "../client/json-values.ts";
-import type { Asset, Reader, Update, UpdateContent } from "./reading.ts";
-
-type Fields = Record<string, unknown>;
+import {
+  asObject,
+  type Fields,
+  isObject,
+  nonEmptyObject,
+  omitFields,
+  omitNullish,
+  textOf,
+} from "../bodies.ts";
+import { toTemplateStatus } from "../chat/templates.ts";
+import { type Contacts, personOf, readEcho } from "./chat-messages.ts";
+import { type Asset, parseTimestamp, type Reader, type Update, type UpdateContent } from "./updates.ts";
 
 /** Readers for webhooks about templates, numbers and the business, by field name. */
 export const NOTICES: Readonly<Record<string, Reader>> = {
@@ -125,5 +132,58 @@ function readAccountUpdate(rawValue: unknown, update: Update): UpdateContent {
     // A webhook about a partner may name a different business in its envelope.
     asset: { ...update.asset, id: textOf(asObject(value.waba_info).waba_id) ?? update.asset.id },
     endsConnection: event !== undefined && DISCONNECT_EVENTS.includes(event),
+  };
+}
+
+/** A notice that lists several entries, each of which becomes an event. */
+interface ListedNotice {
+  /** The field that has the list. */
+  list: string;
+  entryReader(contacts: Contacts): Reader;
+}
+
+/** By field name. */
+export const LISTED_NOTICES: Readonly<Record<string, ListedNotice>> = {
+  smb_message_echoes: { list: "message_echoes", entryReader: () => readEcho },
+  user_preferences: { list: "user_preferences", entryReader: preferenceReader },
+  user_id_update: { list: "user_id_update", entryReader: idUpdateReader },
+};
+
+/** A later notice may repeat an entry: an entry with a time of its own is identified without the envelope's. */
+const entryKeyOf = ({ field, asset, source }: Update, timestamp: unknown): string | undefined =>
+  parseTimestamp(timestamp) && [field, asset.id, source.text].join(" ");
+
+const PREFERENCE_FIELDS = ["wa_id", "user_id", "category", "value", "timestamp"];
+
+/** Reads the choice of a person to stop, resume or sign up for a category of messages. */
+function preferenceReader(contacts: Contacts): Reader {
+  return (entry, update) => {
+    if (!isObject(entry)) return "unknown";
+    const rest = {
+      after: textOf(entry.value),
+      person: nonEmptyObject(contacts.complete(personOf(entry.wa_id, entry.user_id))),
+      category: textOf(entry.category),
+      details: nonEmptyObject(omitFields(entry, PREFERENCE_FIELDS)),
+    };
+    const data = { change: update.field, ...omitNullish(rest) };
+    return { type: "channel.updated", data, dedupKey: entryKeyOf(update, entry.timestamp) };
+  };
+}
+
+const ID_UPDATE_FIELDS = ["wa_id", "user_id", "timestamp"];
+
+/** Reads the new business-scoped id of a person. */
+function idUpdateReader(contacts: Contacts): Reader {
+  return (entry, update) => {
+    if (!isObject(entry)) return "unknown";
+    const { previous, current } = asObject(entry.user_id);
+    const rest = {
+      before: textOf(previous),
+      after: textOf(current),
+      person: nonEmptyObject(contacts.complete(personOf(entry.wa_id, current))),
+      details: nonEmptyObject(omitFields(entry, ID_UPDATE_FIELDS)),
+    };
+    const data = { change: update.field, ...omitNullish(rest) };
+    return { type: "channel.updated", data, dedupKey: entryKeyOf(update, entry.timestamp) };
   };
 }

@@ -1,9 +1,9 @@
-import { toAuditEntry } from "../../domain/tenants/audit-dto.ts";
+import { toAuditEntry } from "../../domain/tenants/audit-actors.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
-import { auditEntry } from "../../schema/history/audit.ts";
+import { auditEntry } from "../../schema/tenants.ts";
+import { Type } from "../../schema/types.ts";
 import { listAudit } from "../../store/tenants/audit-log.ts";
-import { auditFilters } from "./schema.ts";
 
 export function auditRoutes(): Route[] {
   return [
@@ -23,3 +23,16 @@ export function auditRoutes(): Route[] {
     }),
   ];
 }
+
+const auditFilters = {
+  action: Type.Optional(
+    Type.String({ maxLength: 100, description: "Only entries with this action", examples: ["key.created"] }),
+  ),
+  actor_id: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: "Only entries of this user or API key",
+      examples: ["usr_01k9zv3m5q8x7w2r4t6y0a1b2c"],
+    }),
+  ),
+};

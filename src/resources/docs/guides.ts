@@ -29,3 +29,33 @@ function readGuide(path: string): Guide {
   const [sentence = ""] = paragraph.replaceAll("\n", " ").split(". ");
   return { path, title: heading.replace("# ", ""), summary: sentence.replace(/\.$/, ""), text };
 }
+
+interface LlmsTextParts {
+  publicUrl: string;
+  guides: readonly Guide[];
+}
+
+/** The summary of the service for language models, in the format of https://llmstxt.org. */
+export const llmsText = ({ publicUrl, guides }: LlmsTextParts): string =>
+  `# Herald
+
+> Herald is a multi-tenant backend for messaging and advertising. It sends messages through chat, photo and social
+> channels, forwards the platforms' webhooks to your backend as signed events, and manages ad accounts and ads.
+
+The base URL of the API is ${publicUrl}. Send exactly one credential with each request: the header
+\`x-svc-api-key: <API key>\` from a backend, or \`Authorization: Bearer <user token>\` for a person.
+\`GET /api/auth/me\` shows the client and the scopes of a credential.
+
+Bodies are JSON. Unknown fields are rejected. Every response with a status of 400 or above has the body
+\`{ "error", "message", "details", "request_id" }\`; \`error\` is a stable code. Events that Herald sends to your backend are
+signed as defined by Standard Webhooks.
+
+## API
+
+- [OpenAPI document](${publicUrl}/api/openapi.json): all operations, schemas and errors, with examples
+- [API reference](${publicUrl}/api/docs): the same as an interactive page
+
+## Guides
+
+${guides.map(({ path, title, summary }) => `- [${title}](${publicUrl}${path}): ${summary}`).join("\n")}
+`;

@@ -5,7 +5,6 @@ import { HTML_REPLY } from "../../http/views/view.ts";
 import type { Platform } from "../../schema/enumerations.ts";
 import { anyQuery } from "../../schema/types.ts";
 import type { EmbedTryRow } from "../../store/embed/tries.ts";
-import { findSession, GONE_MESSAGES, goneStatusOf } from "./find-session.ts";
 import {
   languageOf,
   renderCallbackPage,
@@ -13,8 +12,8 @@ import {
   renderGonePage,
   renderUnknownPage,
 } from "./page/page.ts";
-import { PAGE_ROUTE } from "./page-api.ts";
-import { tokenParams } from "./page-schema.ts";
+import { tokenParams } from "./schema.ts";
+import { findSession, GONE_MESSAGES, goneStatusOf, PAGE_ROUTE } from "./session.ts";
 
 /** The page that clients embed, and the page to which the platform's dialog leads back. A GET changes nothing. */
 export function pageRoutes(): Route[] {

@@ -1,11 +1,12 @@
-import { embedError, embedResult, externalRef } from "../../schema/channels.ts";
-import { EMBED_STATUSES, PLATFORMS } from "../../schema/enumerations.ts";
+import { embedError, embedResult, externalRef, platformId } from "../../schema/channels.ts";
+import { EMBED_STATUSES, PLATFORMS, TRY_PHASES } from "../../schema/enumerations.ts";
 import {
   nullable,
   object,
   oneOf,
   openObject,
   prefixedId,
+  rule,
   type Static,
   Type,
   timestamp,
@@ -14,7 +15,7 @@ import {
 const MAX_ORIGINS = 20;
 export const DEFAULT_TTL_MINUTES = 30;
 const MAX_TTL_MINUTES = 1_440;
-export const EXAMPLE_TOKEN = "4fJ2mQ9sT7vXbN1cK8dL0eR5gH3iW6yZpAoUuEqDx7Q";
+const EXAMPLE_TOKEN = "4fJ2mQ9sT7vXbN1cK8dL0eR5gH3iW6yZpAoUuEqDx7Q";
 
 export const ORIGIN_MESSAGE =
   "allowed_origins must be exact origins such as https://app.example.com: https, or http on localhost or 127.0.0.1; lower case, no path, no wildcard; an international host name in its punycode form, such as https://xn--caf-dma.example.com";
@@ -29,7 +30,7 @@ const origin = Type.String({
 
 const text = (example: string) => Type.Optional(Type.String({ examples: [example] }));
 
-export const prefill = openObject(
+const prefill = openObject(
   {
     business: Type.Optional(
       openObject({
@@ -137,3 +138,68 @@ export const embedSessionFilters = {
 export const embedSessionParams = object({
   sessionId: prefixedId("es", { description: "The session" }),
 });
+
+/** The requests of the page itself. A malformed token is unknown, not invalid. */
+export const tokenParams = object({
+  token: Type.String({ maxLength: 1_024, examples: [EXAMPLE_TOKEN] }),
+});
+
+const tryId = Type.String({ examples: ["019a4f3e-8a54-7f0e-9d0b-3a1f5c7e9b21"] });
+
+export const newTry = object({ platform: oneOf(PLATFORMS) });
+
+export const startedTry = object({
+  try_id: tryId,
+  url: Type.String({ examples: ["https://www.example.com/v26.0/dialog/oauth?client_id=1"] }),
+});
+
+export const choice = object({ asset_id: platformId("1400000000000301") });
+
+export const pinEntry = object({
+  pin: Type.String({ pattern: "^[0-9]{6}$", "x-message": "pin must have six digits", examples: ["135790"] }),
+});
+
+const MAX_PARAM_CHARS = 4_096;
+
+const callbackText = (minLength: 0 | 1) =>
+  Type.String({ minLength, maxLength: MAX_PARAM_CHARS, examples: ["AQDx3kq"] });
+
+export const callback = object(
+  {
+    state: Type.String({ minLength: 1, maxLength: 1_024, examples: ["es_01.019a4f3e.Vb3k.mhz3.pXo1"] }),
+    code: Type.Optional(callbackText(1)),
+    error: Type.Optional(callbackText(1)),
+    error_description: Type.Optional(callbackText(0)),
+  },
+  {
+    allOf: [
+      rule("code", "either code or error must be given", {
+        oneOf: [{ required: ["code"] }, { required: ["error"] }],
+      }),
+    ],
+  },
+);
+
+export const callbackReply = object({ status: oneOf(EMBED_STATUSES) });
+
+export const embedState = object({
+  session_id: prefixedId("es"),
+  status: oneOf(EMBED_STATUSES),
+  external_ref: nullable(externalRef),
+  platforms: Type.Array(oneOf(PLATFORMS)),
+  try: nullable(object({ try_id: tryId, platform: oneOf(PLATFORMS), phase: oneOf(TRY_PHASES) })),
+  choices: Type.Optional(
+    Type.Array(
+      object({
+        asset_id: platformId("1400000000000301"),
+        name: Type.String({ examples: ["Café Aurora"] }),
+        detail: Type.Optional(Type.String({ examples: ["+55 11 90000-0301"] })),
+      }),
+    ),
+  ),
+  pin: Type.Optional(object({ tries_left: Type.Integer({ minimum: 1 }) })),
+  result: Type.Optional(embedResult),
+  error: Type.Optional(embedError),
+});
+
+export type EmbedStateDto = Static<typeof embedState>;

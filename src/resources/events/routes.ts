@@ -1,6 +1,5 @@
-import { toEvent, toEventDetail } from "../../domain/events/event-dto.ts";
 import { countReplay, type ReplayInput, replayEvents } from "../../domain/events/replay.ts";
-import { searchEvents } from "../../domain/events/search-events.ts";
+import { searchEvents, toEvent, toEventDetail } from "../../domain/events/search-events.ts";
 import { ApiError, notFound } from "../../http/api-error.ts";
 import { createHeavyOperations } from "../../http/heavy-operations.ts";
 import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";

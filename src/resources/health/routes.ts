@@ -1,13 +1,33 @@
 import { ApiError, databaseUnusable } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
-import type { MetricsText } from "../../runtime/metrics/metrics.ts";
+import type { RedisClient } from "../../queue/redis.ts";
+import { readRedisState } from "../../queue/redis-state.ts";
+import { withTimeout } from "../../runtime/async/timeouts-and-retries.ts";
+import { SECOND } from "../../runtime/durations.ts";
+import type { MetricsText } from "../../runtime/metrics.ts";
 import { packageVersion } from "../../runtime/package-root.ts";
-import { anyQuery } from "../../schema/types.ts";
-import { isBearerToken } from "../../security/bearer-token.ts";
-import { createReadinessProbe, type ReadinessParts } from "./readiness.ts";
-import { liveness, readiness } from "./schema.ts";
+import {
+  POSTGRES_STATES,
+  type PostgresState,
+  READINESS_STATUSES,
+  REDIS_STATES,
+  type RedisState,
+} from "../../schema/enumerations.ts";
+import { anyQuery, object, oneOf, Type } from "../../schema/types.ts";
+import { isBearerToken } from "../../security/secret-text.ts";
+import type { Database } from "../../store/database/database.ts";
+import { DatabaseUnavailable } from "../../store/database/faults.ts";
+import type { MigrationCheck } from "../../store/database/migrations.ts";
 
-export interface HealthParts extends ReadinessParts {
+interface ReadinessParts {
+  /** A connection of its own: the ones of the pool may all be in use. */
+  probe: Pick<Database, "ping">;
+  migrations: Pick<MigrationCheck, "missing">;
+  redis: RedisClient;
+  tags: readonly number[];
+}
+
+interface HealthParts extends ReadinessParts {
   metricsText: MetricsText;
   metricsToken: string | undefined;
 }
@@ -15,7 +35,7 @@ export interface HealthParts extends ReadinessParts {
 export function healthRoutes(parts: HealthParts): Route[] {
   const { metricsText, metricsToken } = parts;
   const version = packageVersion();
-  const examineServers = createReadinessProbe(parts);
+  const probeServers = createReadinessProbe(parts);
   return [
     route({
       method: "get",
@@ -42,7 +62,7 @@ export function healthRoutes(parts: HealthParts): Route[] {
       query: anyQuery,
       reply: readiness,
       async handle() {
-        const { cause, ...servers } = await examineServers();
+        const { cause, ...servers } = await probeServers();
         if (servers.postgres !== "ok")
           throw databaseUnusable(servers.postgres, { extra: { status: "unavailable", ...servers }, cause });
         return { status: servers.redis === "ok" ? ("ready" as const) : ("degraded" as const), ...servers };
@@ -68,4 +88,67 @@ export function healthRoutes(parts: HealthParts): Route[] {
       },
     }),
   ];
+}
+
+const liveness = object({ status: oneOf(["ok"]), version: Type.String({ examples: ["1.4.2"] }) });
+
+const readiness = object({
+  status: oneOf(READINESS_STATUSES, {
+    description:
+      "`degraded`: requests are served and nothing is lost, but sends and deliveries wait for Redis. `unavailable`: only with 503",
+  }),
+  postgres: oneOf(POSTGRES_STATES, { description: "`unmigrated`: the database lacks migrations" }),
+  redis: oneOf(REDIS_STATES, { description: "`read_only`: Redis answers and refuses writes" }),
+});
+
+/** An answer is due within a second, whatever the servers do. */
+const PROBE_TIMEOUT_MS = 0.8 * SECOND;
+/** At least as long as a probe takes: probes do not overlap. */
+const PROBE_INTERVAL_MS = 1 * SECOND;
+
+interface PostgresFinding {
+  postgres: PostgresState;
+  /** Why Postgres is unavailable. */
+  cause?: unknown;
+}
+
+type ServersFinding = PostgresFinding & { redis: RedisState };
+
+/** Asks the servers once a second at most; the requests in between get the same answer. */
+export function createReadinessProbe(parts: ReadinessParts): () => Promise<ServersFinding> {
+  let finding: Promise<ServersFinding> | undefined;
+  let askAgainAt = 0;
+  return () => {
+    if (finding === undefined || performance.now() >= askAgainAt) {
+      askAgainAt = performance.now() + PROBE_INTERVAL_MS;
+      finding = examineServers(parts);
+    }
+    return finding;
+  };
+}
+
+/** Asks both servers at the same time. */
+async function examineServers(parts: ReadinessParts): Promise<ServersFinding> {
+  const { redis, tags } = parts;
+  const [finding, { state }] = await Promise.all([
+    examinePostgres(parts),
+    readRedisState(redis, { tags, timeoutMs: PROBE_TIMEOUT_MS }),
+  ]);
+  return { ...finding, redis: state };
+}
+
+async function examinePostgres({ probe, migrations }: ReadinessParts): Promise<PostgresFinding> {
+  try {
+    const [missing] = await Promise.all([
+      withTimeout(PROBE_TIMEOUT_MS, migrations.missing(), throwTimeout),
+      probe.ping(PROBE_TIMEOUT_MS), // the check of the migrations may answer from its cache
+    ]);
+    return { postgres: missing.length > 0 ? "unmigrated" : "ok" };
+  } catch (cause) {
+    return { postgres: "unavailable", cause };
+  }
+}
+
+function throwTimeout(): never {
+  throw new DatabaseUnavailable(new Error(`no response within ${PROBE_TIMEOUT_MS} ms`));
 }

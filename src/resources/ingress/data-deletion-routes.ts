@@ -1,14 +1,13 @@
-import { deauthorize, deleteUserData, type PlatformUser } from "../../domain/inbound/platform-users.ts";
+import { deauthorize, deleteUserData, type PlatformUser } from "../../domain/inbound/revocations.ts";
 import { ApiError, DATABASE_ERRORS, invalidField, notFound } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
-import { HTML_REPLY, renderView } from "../../http/views/view.ts";
+import { HTML_REPLY, html, renderView, type View } from "../../http/views/view.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
-import type { Log } from "../../runtime/logging/log.ts";
+import type { Log } from "../../runtime/log.ts";
 import { anyQuery } from "../../schema/types.ts";
-import type { AppSignatures } from "../../security/app-signatures.ts";
-import { findDataDeletion } from "../../store/tenants/data-deletions.ts";
-import { dataDeletionView } from "./data-deletion-view.ts";
+import type { AppSignatures } from "../../security/signatures-and-states.ts";
+import { type DataDeletionRow, findDataDeletion } from "../../store/tenants/data-deletions.ts";
 import { acknowledgement, dataDeletion, dataDeletionParams } from "./schema.ts";
 
 const FORM_BODY = { limit: 16_384 };
@@ -92,3 +91,19 @@ function readSignedUser(body: Buffer, signatures: AppSignatures): PlatformUser {
   const until = typeof issued_at === "number" && issued_at > 0 ? (issued_at + 1) * SECOND : Date.now();
   return { id, until: new Date(Math.min(until, Date.now())) };
 }
+
+const pluralize = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+const outcomeOf = ({ connections, channels, signups }: DataDeletionRow): string =>
+  connections + channels + signups > 0
+    ? `We have erased your identity and your access tokens from ${pluralize(connections, "ad connection")}, ${pluralize(channels, "messaging channel")} and ${pluralize(signups, "unfinished signup")}.`
+    : "We had no data about you.";
+
+const dataDeletionView = (row: DataDeletionRow): View => ({
+  title: "Your data was erased",
+  content: html`<p>${outcomeOf(row)}</p>
+<dl>
+<dt>Confirmation code</dt><dd>${row.confirmation_code}</dd>
+<dt>Erased</dt><dd>${row.erased_at.toISOString().slice(0, 16).replace("T", " ")} UTC</dd>
+</dl>`,
+});

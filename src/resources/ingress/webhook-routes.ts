@@ -1,23 +1,44 @@
-import type { ReceiveCounts, ReceiveResult } from "../../domain/inbound/receive-results.ts";
-import type { WebhookIntake } from "../../domain/inbound/webhook-intake.ts";
+import type { ReceiveCounts, ReceiveResult, WebhookIntake } from "../../domain/inbound/webhook-intake.ts";
 import { ApiError, DATABASE_ERRORS } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import { readWebhook, UPDATE_LIMITS } from "../../platforms/webhooks/read-webhook.ts";
-import type { Asset } from "../../platforms/webhooks/reading.ts";
-import { largeBodies, WEBHOOK_KEY } from "../../runtime/async/large-bodies.ts";
-import { collectInSlices, MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
+import type { Asset } from "../../platforms/webhooks/updates.ts";
+import { createShares } from "../../runtime/async/shares.ts";
+import {
+  collectInSlices,
+  largeBodies,
+  MAX_INLINE_BYTES,
+  nextSlice,
+  WEBHOOK_KEY,
+} from "../../runtime/async/time-slices.ts";
 import { SECOND } from "../../runtime/durations.ts";
+import { networkOf } from "../../runtime/http/addresses.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import { findExceededLimit } from "../../runtime/json/json-limits.ts";
 import { type JsonSource, openJson } from "../../runtime/json/json-source.ts";
-import type { Fields, Log } from "../../runtime/logging/log.ts";
-import type { Metrics } from "../../runtime/metrics/metrics.ts";
-import { networkOf } from "../../runtime/network-of.ts";
-import { createShares } from "../../runtime/shares.ts";
+import type { Fields, Log } from "../../runtime/log.ts";
+import type { Metrics } from "../../runtime/metrics.ts";
 import { anyQuery } from "../../schema/types.ts";
-import type { AppSignatures } from "../../security/app-signatures.ts";
-import { isSameText } from "../../security/same-text.ts";
+import { isSameText } from "../../security/secret-text.ts";
+import type { AppSignatures } from "../../security/signatures-and-states.ts";
+import { type DataDeletionParts, dataDeletionRoutes } from "./data-deletion-routes.ts";
 import { acknowledgement, handshake } from "./schema.ts";
+
+interface PlatformWebhookParts {
+  /** Remembers the networks from which signed webhooks come. */
+  bodyMemory: { addKnownSender(network: string): void };
+  webhookIntake: WebhookIntake;
+  signatures: AppSignatures;
+  verifyToken: string;
+  log: Log;
+  metrics: Metrics;
+}
+
+/** The endpoints that the platforms call. */
+export const ingressRoutes = (parts: PlatformWebhookParts & DataDeletionParts): Route[] => [
+  ...platformWebhookRoutes(parts),
+  ...dataDeletionRoutes(parts),
+];
 
 /** The platforms' webhooks have up to 3 MB. */
 const MAX_WEBHOOK_BYTES = 4 * 1_048_576;
@@ -28,21 +49,11 @@ const SIGNATURE_HEADER = "x-hub-signature-256";
 
 const notSigned = () => new ApiError("unauthorized", "X-Hub-Signature-256 is missing or wrong");
 
-/** Then 503: the platform repeats the webhook. */
+/** A large webhook that waits longer gets 503, and the platform repeats it. */
 const MAX_LARGE_WAIT_MS = 10 * SECOND;
 
-export interface PlatformWebhookParts {
-  /** Remembers the networks from which signed webhooks come. */
-  bodyMemory: { addKnownSender(network: string): void };
-  webhookIntake: WebhookIntake;
-  signatures: AppSignatures;
-  verifyToken: string;
-  log: Log;
-  metrics: Metrics;
-}
-
 /** The webhook endpoint of all platforms. */
-export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
+function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
   const { webhookIntake, signatures, verifyToken, bodyMemory, log } = parts;
   // Parsed, a large webhook takes many times the memory of its body until it is recorded.
   const largeWebhooks = createShares({

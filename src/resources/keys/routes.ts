@@ -1,10 +1,10 @@
 import { type CreatedKey, createKey, revokeKey, rotateKey } from "../../domain/tenants/api-keys.ts";
-import { requestActor } from "../../domain/tenants/request-actor.ts";
+import { requestActor } from "../../domain/tenants/audit-actors.ts";
 import { ApiError, invalidField, notFound } from "../../http/api-error.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
 import type { Scope } from "../../schema/enumerations.ts";
-import { toTimestamp } from "../../schema/timestamps.ts";
+import { toTimestamp } from "../../schema/times.ts";
 import { type ApiKeyRow, listApiKeys } from "../../store/tenants/api-keys.ts";
 import { type ApiKeyDto, apiKey, createdApiKey, keyParams, newApiKey, rotation } from "./schema.ts";
 

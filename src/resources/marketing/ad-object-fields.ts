@@ -40,7 +40,7 @@ export const callToActionType = oneOf(CALL_TO_ACTION_TYPES, {
 export const objectName = (example: string) =>
   text(example, "Empty if an edit without `name` succeeded and the object could not be read again");
 
-/** Of each field of a body: encoding a larger one for the platform would delay other requests. */
+/** Limits each field of a body: encoding a larger one for the platform would delay other requests. */
 export const MAX_FIELD_BYTES = 1_024 * 1_024;
 
 /** Bounds the texts of a request; the platform decides how long each may be. */

@@ -1,16 +1,16 @@
 import {
   type AdObjectParts,
+  createAdObject,
   editAdObject,
   listAdObjects,
   readAdObject,
   validateAdObject,
 } from "../../domain/ads/ad-objects.ts";
-import { createAdObject } from "../../domain/ads/create-ad-object.ts";
-import { requestActor, toRequester } from "../../domain/tenants/request-actor.ts";
+import { requestActor, toRequester } from "../../domain/tenants/audit-actors.ts";
 import { bindToFilters, listOf, listQuery, listReply, pageRequest } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import type { AdObjectKind } from "../../platforms/ads/object-kinds.ts";
-import type { Fields } from "../../platforms/client/body.ts";
+import type { Fields } from "../../platforms/bodies.ts";
 import { object, type TObject, type TProperties, Type } from "../../schema/types.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { adAccountId, MAX_FIELD_BYTES } from "./ad-object-fields.ts";
@@ -22,7 +22,7 @@ export interface AdObjectRouteParts extends Omit<AdObjectParts, "db"> {
 }
 
 /** The parts of a resource in which the kinds of ad objects differ. */
-export interface AdObjectResource {
+interface AdObjectResource {
   kind: AdObjectKind;
   /** The path of the list, such as `/api/marketing/campaigns`. */
   path: string;

@@ -7,7 +7,7 @@ import {
 } from "../../domain/tenants/run-once.ts";
 import { idempotencyInProgress, idempotencyKeyReused } from "../../http/api-error.ts";
 import type { Operation } from "../../http/route.ts";
-import type { Log } from "../../runtime/logging/log.ts";
+import type { Log } from "../../runtime/log.ts";
 import type { Database } from "../../store/database/database.ts";
 
 interface KeyedRequest {

@@ -4,8 +4,7 @@ import {
   openActiveAdAccount,
   openAdAccount,
 } from "../../domain/ads/ad-account-access.ts";
-import { ApiError, type ErrorCode, notFound } from "../../http/api-error.ts";
-import { PLATFORM_REFUSALS } from "../../http/platform-errors.ts";
+import { ApiError, type ErrorCode, notFound, PLATFORM_REFUSALS } from "../../http/api-error.ts";
 
 /** Error codes of a request that uses an active ad account at the platform. */
 export const ACCOUNT_ERRORS: readonly ErrorCode[] = [

@@ -1,13 +1,49 @@
-import { toMessage } from "../../domain/messages/message-dto.ts";
-import { readTimeline } from "../../domain/messages/message-timeline.ts";
-import { notFound } from "../../http/api-error.ts";
+import type { PlatformLookup } from "../../domain/channels/channel-access.ts";
+import type { MessageIntake } from "../../domain/messages/accept-message.ts";
+import { readTimeline, toMessage, toQueuedMessage } from "../../domain/messages/message-timeline.ts";
+import {
+  ApiError,
+  channelNotConnected,
+  channelNotFound,
+  invalidField,
+  invalidFields,
+  notFound,
+  outcomeUnknown,
+  overloaded,
+} from "../../http/api-error.ts";
 import { listOf, listQuery, listReply, pageOf, pageRequest, periodOf } from "../../http/lists.ts";
-import { type Route, route } from "../../http/route.ts";
-import { MAX_TIMELINE_ENTRIES, messageTimeline } from "../../schema/history/message-timeline.ts";
-import { message } from "../../schema/messages.ts";
+import { type Operation, type Route, route } from "../../http/route.ts";
+import { isTranslatable } from "../../platforms/pages/messages.ts";
+import { recipientKind } from "../../platforms/sends.ts";
+import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
+import { HOUR } from "../../runtime/durations.ts";
+import { newId } from "../../runtime/ids.ts";
+import { stringifyJson } from "../../runtime/json/json.ts";
+import type { Platform, RecipientKind } from "../../schema/enumerations.ts";
+import {
+  MAX_TIMELINE_ENTRIES,
+  message,
+  messageTimeline,
+  type QueuedMessageDto,
+  queuedMessage,
+} from "../../schema/messages.ts";
+import { openObject, type TSchema, Type } from "../../schema/types.ts";
+import { type Check, createValidator } from "../../schema/validate.ts";
+import type { Queryable } from "../../store/database/database.ts";
 import { findMessage, listMessages } from "../../store/messages/messages.ts";
-import { messageFilters, messageParams } from "./schema.ts";
-import { type SendParts, sendRoute } from "./send-route.ts";
+import { findIdempotencyKey } from "../../store/tenants/idempotency-keys.ts";
+import {
+  messageFilters,
+  messageParams,
+  type SendMessageDto,
+  sendMessage,
+  sendMessageDocs,
+} from "./schema.ts";
+
+interface SendParts {
+  intake: MessageIntake;
+  platformOf: PlatformLookup;
+}
 
 export function outboundRoutes(parts: SendParts): Route[] {
   return [
@@ -59,4 +95,166 @@ export function outboundRoutes(parts: SendParts): Route[] {
       },
     }),
   ];
+}
+
+/** Larger than any message that a platform accepts. */
+const MAX_CONTENT_BYTES = 256 * 1_024;
+
+const temporarilyUnavailable = () =>
+  new ApiError("temporarily_unavailable", "The message cannot be accepted right now, please try again");
+
+function sendRoute({ intake, platformOf }: SendParts): Route {
+  const checkPlatformRules = createPlatformRules();
+
+  /** A repeated request gets its first reply even if the channel no longer exists. */
+  async function replayWithoutChannel(db: Queryable, clientId: string, operation: Operation | undefined) {
+    const key = operation && (await findIdempotencyKey(db, clientId, operation.id));
+    if (key) return operation.replay(key);
+    throw channelNotFound();
+  }
+
+  return route({
+    method: "post",
+    path: "/api/outbound/send",
+    operationId: "sendMessage",
+    scope: "messages:send",
+    idempotent: "idempotency_keys",
+    summary: "Send a message",
+    description: `Queues the message and sends it as soon as the platform accepts it. The message fails if that takes more than ${SEND_TTL_MS / HOUR} hours. The events \`message.send_result\` and \`message.status\` report the outcome, which can also be read with \`GET /api/outbound/messages/{message_id}\`. Messages to one person are sent in the order in which they were accepted. The content has at most ${MAX_CONTENT_BYTES / 1_024} KiB.`,
+    errors: [
+      "unsupported_message_type",
+      "invalid_recipient",
+      "not_found",
+      "channel_disconnected",
+      "overloaded",
+    ],
+    body: sendMessage,
+    bodyDocs: sendMessageDocs,
+    maxFieldBytes: MAX_CONTENT_BYTES,
+    status: 202,
+    reply: queuedMessage,
+    loggedId: "message_id",
+    location: ({ message_id }) => `/api/outbound/messages/${message_id}`,
+    async handle({ db, caller: { clientId }, body, operation, requestId }) {
+      const platform = await platformOf(clientId, body.channel_id);
+      if (!platform) return replayWithoutChannel(db, clientId, operation);
+      const message = toNewMessage(body, checkPlatformRules(platform, body));
+      const reply = toQueuedMessage({ ...message, platform });
+      const acceptance = await intake.accept({
+        client_id: clientId,
+        request_id: requestId,
+        ...message,
+        ...keyOf(operation, reply),
+      });
+      switch (acceptance.outcome) {
+        case "accepted":
+          return reply;
+        case "known": // only possible with an Idempotency-Key
+          return (operation as Operation).replay(acceptance.key);
+        case "not_connected":
+          throw channelNotConnected(acceptance.status);
+        case "no_channel":
+          throw channelNotFound();
+        case "overloaded":
+          throw overloaded();
+        case "contended":
+        case "unavailable":
+          throw temporarilyUnavailable();
+        case "unknown":
+          throw outcomeUnknown();
+      }
+    },
+  });
+}
+
+const keyOf = (operation: Operation | undefined, reply: QueuedMessageDto) => ({
+  key_id: operation?.id ?? null,
+  fingerprint: operation?.fingerprint ?? null,
+  reply_sealed: operation?.seal(reply) ?? null,
+});
+
+const toNewMessage = (body: SendMessageDto, kind: string) => ({
+  id: newId("msg"),
+  channel_id: body.channel_id,
+  recipient: body.to,
+  recipient_kind: kind,
+  type: body.type,
+  content: stringifyJson(body[body.type]),
+  options: optionsOf(body),
+  external_ref: body.external_ref ?? null,
+});
+
+/** The other send options as JSON; null when there are none. */
+function optionsOf({ context, messaging_type, tag }: SendMessageDto): string | null {
+  if (context === undefined && messaging_type === undefined && tag === undefined) return null;
+  return JSON.stringify({ context, messaging_type, tag });
+}
+
+const forbidden = (message: string) => Type.Optional(Type.Unsafe<never>({ not: {}, "x-message": message }));
+
+const pagesOnly = (field: string) => forbidden(`${field} is only for photoapp and socialapp channels`);
+
+/** Text limits of pages and photo accounts, where a caption is sent as a separate text. */
+function pageRules(text: TSchema): TSchema {
+  const media = (type: string) =>
+    Type.Optional(
+      openObject({
+        id: forbidden(`${type}.id is only for chatapp channels: send a link`),
+        caption: Type.Optional(text),
+      }),
+    );
+  return openObject({
+    text: Type.Optional(openObject({ body: text })),
+    image: media("image"),
+    video: media("video"),
+    audio: media("audio"),
+    document: media("document"),
+  });
+}
+
+/** Rules of each platform, in addition to the common schema. */
+const PLATFORM_RULES: Readonly<Record<Platform, TSchema>> = {
+  chatapp: openObject({ messaging_type: pagesOnly("messaging_type"), tag: pagesOnly("tag") }),
+  photoapp: pageRules(Type.Unsafe<string>({ type: "string", "x-max-bytes": 1000 })),
+  socialapp: pageRules(Type.String({ maxLength: 2000 })),
+};
+
+const RECIPIENT_FORMATS: Readonly<Record<Platform, string>> = {
+  chatapp:
+    "a phone number with country code (7 to 15 digits, not starting with 0) or a business-scoped id such as US.13491208655302741918",
+  photoapp: "the person's id at the photo account, digits only",
+  socialapp: "the person's id at the page, digits only",
+};
+
+/** Returns the kind of recipient; throws a 400 if the message is invalid on the platform. */
+type PlatformRules = (platform: Platform, message: SendMessageDto) => RecipientKind;
+
+function createPlatformRules(): PlatformRules {
+  const validator = createValidator();
+  const checks = Object.fromEntries(
+    Object.entries(PLATFORM_RULES).map(([platform, rules]) => [platform, validator.json(rules)]),
+  ) as Record<Platform, Check>;
+  return (platform, message) => {
+    if (message.platform !== undefined && message.platform !== platform)
+      throw invalidField("/platform", `platform must be ${platform}, the channel's platform`);
+    if (platform !== "chatapp" && !isTranslatable(platform, message.type))
+      throw unsupported(platform, message);
+    const problems = checks[platform](message);
+    if (problems.length > 0) throw invalidFields(problems);
+    const kind = recipientKind(message.to, platform);
+    if (kind === undefined) throw invalidRecipient(platform, message);
+    return kind;
+  };
+}
+
+function unsupported(platform: Platform, { type }: SendMessageDto): ApiError {
+  const message = `A ${platform} channel cannot send messages of type ${type}`;
+  return new ApiError("unsupported_message_type", message, { details: [{ path: "/type", message }] });
+}
+
+function invalidRecipient(platform: Platform, { to }: SendMessageDto): ApiError {
+  const message = to.startsWith("+")
+    ? "to must be a phone number with country code, digits only: no +, spaces or dashes"
+    : `to must be ${RECIPIENT_FORMATS[platform]}`;
+  return new ApiError("invalid_recipient", message, { details: [{ path: "/to", message }] });
 }

@@ -1,9 +1,15 @@
 import { createQueueStats, type QueueStatsParts } from "../../domain/stats/queue-stats.ts";
-import { MAX_STATS_ROWS, readEventStats, readMessageStats } from "../../domain/stats/read-stats.ts";
-import { readStatsPeriod, type StatsPeriod, type StatsPeriodInput } from "../../domain/stats/stats-period.ts";
+import {
+  MAX_STATS_ROWS,
+  readEventStats,
+  readMessageStats,
+  readStatsPeriod,
+  type StatsPeriod,
+  type StatsPeriodInput,
+} from "../../domain/stats/read-stats.ts";
 import { invalidField } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
-import { describePeriodProblem } from "../../schema/period.ts";
+import { describePeriodProblem } from "../../schema/times.ts";
 import { eventStats, eventStatsQuery, messageStats, messageStatsQuery, queueStats } from "./schema.ts";
 
 const DESCRIPTION = `Each message or event counts in the interval in which it was accepted. The period is extended to whole intervals. The figures are computed about twice a minute. A response has at most ${MAX_STATS_ROWS.toLocaleString("en")} rows; a request for more is 400: choose \`interval=day\`, a shorter period or one channel or key.`;

@@ -1,11 +1,12 @@
 import { type ChannelAccess, openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
 import { invalidateChannelToken } from "../../domain/channels/channels.ts";
 import { answerAsOf, cacheTemplates } from "../../domain/channels/template-cache.ts";
-import type { Requester } from "../../domain/tenants/request-actor.ts";
-import { requireOpened } from "../../http/channel-errors.ts";
+import type { Requester } from "../../domain/tenants/audit-actors.ts";
+import { requireOpened } from "../../http/api-error.ts";
 import { bindToFilters, listReply } from "../../http/lists.ts";
-import { toTemplateStatus } from "../../platforms/chat/template-status.ts";
-import type { Fields } from "../../platforms/client/body.ts";
+import type { Fields } from "../../platforms/bodies.ts";
+import { textOf } from "../../platforms/bodies.ts";
+import { toTemplateStatus } from "../../platforms/chat/templates.ts";
 import {
   type Collection,
   collect,
@@ -13,14 +14,11 @@ import {
   encodePosition,
   type Position,
   SEARCH_PAGE_SIZE,
-} from "../../platforms/client/collect.ts";
-import { textOf } from "../../platforms/client/json-values.ts";
+} from "../../platforms/client/list-pages.ts";
 import { withDeadTokenCheck } from "../../platforms/errors/failure.ts";
-import { saveTemplateNamespace } from "../../store/channels/template-namespaces.ts";
-import { deleteOtherTemplates } from "../../store/channels/templates.ts";
+import { deleteOtherTemplates, saveTemplateNamespace } from "../../store/channels/templates.ts";
+import { type TemplateParts, toTemplate, toTemplateUpdates, tryCacheWrite } from "./platform-answers.ts";
 import type { Listing, TemplateDto } from "./schema.ts";
-import { toTemplate, toTemplateUpdates } from "./template-dto.ts";
-import { type TemplateParts, tryCacheWrite } from "./template-parts.ts";
 
 type Cursors = Parameters<typeof listReply>[1];
 

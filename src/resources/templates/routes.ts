@@ -1,12 +1,36 @@
-import { toRequester } from "../../domain/tenants/request-actor.ts";
+import { type ChannelAccess, openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
+import { answerAsOf, cacheTemplates } from "../../domain/channels/template-cache.ts";
+import { type Requester, toRequester } from "../../domain/tenants/audit-actors.ts";
+import { PLATFORM_REFUSALS, requireOpened } from "../../http/api-error.ts";
 import { listOf } from "../../http/lists.ts";
-import { PLATFORM_REFUSALS } from "../../http/platform-errors.ts";
 import { type Route, route } from "../../http/route.ts";
+import type { Fields } from "../../platforms/bodies.ts";
+import { omitNullish } from "../../platforms/bodies.ts";
+import type { Refusal } from "../../platforms/client/call.ts";
+import { toPlatformErrorBody } from "../../platforms/errors/verdicts.ts";
+import type { PlatformErrorDto } from "../../schema/errors.ts";
+import type { Static } from "../../schema/types.ts";
+import { deleteTemplates } from "../../store/channels/templates.ts";
 import { listTemplates } from "./list.ts";
-import { removeTemplate } from "./remove.ts";
-import { deleted, deletion, listing, namespace, submission, submitted, template } from "./schema.ts";
-import { submitTemplate } from "./submit.ts";
-import type { TemplateRouteParts } from "./template-parts.ts";
+import {
+  explainRefusal,
+  type TemplateParts,
+  type TemplateRouteParts,
+  toTemplate,
+  toTemplateUpdates,
+  tryCacheWrite,
+} from "./platform-answers.ts";
+import {
+  type DeletedDto,
+  deleted,
+  deletion,
+  listing,
+  namespace,
+  type SubmittedDto,
+  submission,
+  submitted,
+  template,
+} from "./schema.ts";
 
 /**
  * Error codes of every template route. When the platform rejects a change, the response is 200 with its
@@ -66,4 +90,74 @@ export function templateRoutes(parts: TemplateRouteParts): Route[] {
       handle: (context) => removeTemplate({ ...parts, db: context.db }, toRequester(context), context.body),
     }),
   ];
+}
+
+async function submitTemplate(
+  parts: TemplateParts,
+  requester: Requester,
+  { channel_id, template_data }: Static<typeof submission>,
+): Promise<SubmittedDto> {
+  const access = requireOpened(await openChatChannel(parts, requester, channel_id));
+  const number = toChatNumber(access);
+  const { clientId } = requester;
+  const at = answerAsOf(new Date());
+  const answer = await parts.platforms.chat.templates.create(number, template_data);
+  if (answer.outcome === "refused") return toRefusedReply(parts, access, answer);
+  const template = toTemplate(toListedFields(template_data, answer.body));
+  if (template)
+    await tryCacheWrite(parts, access, () =>
+      cacheTemplates(parts.db, toTemplateUpdates(template, { clientId, wabaId: number.wabaId, at })),
+    );
+  const { hsm_id: id_external, status, platform_status } = template ?? {};
+  return omitNullish({
+    externalCode: ACCEPTED_STATUS,
+    status,
+    platform_status,
+    id_external,
+    name: template_data.name,
+  }) as SubmittedDto;
+}
+
+const ACCEPTED_STATUS = 200;
+
+/** The platform's answer has no name and language, but may contain another category. */
+const toListedFields = (
+  { name, language, category }: Static<typeof submission>["template_data"],
+  answer: Fields,
+): Fields => ({ category, ...answer, name, language });
+
+/** The platform may report an error with a success status. It becomes 400, because 200 means accepted. */
+const refusalStatus = ({ status }: Refusal) => (status < 400 ? 400 : status);
+
+async function toRefusedReply(
+  parts: TemplateParts,
+  access: ChannelAccess,
+  answer: Refusal,
+): Promise<SubmittedDto> {
+  const { error } = answer;
+  return {
+    externalCode: refusalStatus(answer),
+    message: await explainRefusal(parts, access, answer),
+    ...(error ? { platform_error: toPlatformErrorBody(error) as PlatformErrorDto } : {}),
+  };
+}
+
+async function removeTemplate(
+  parts: TemplateParts,
+  requester: Requester,
+  { channel_id, template_name: name, hsm_id: hsmId }: Static<typeof deletion>,
+): Promise<DeletedDto> {
+  const access = requireOpened(await openChatChannel(parts, requester, channel_id));
+  const number = toChatNumber(access);
+  const answer = await parts.platforms.chat.templates.remove(number, { name, hsmId });
+  const { status: status_code } = answer;
+  if (answer.outcome === "refused")
+    return { success: false, status_code, message: await explainRefusal(parts, access, answer) };
+  if (String(answer.body.success) === "false")
+    return { success: false, status_code, message: "The platform did not delete the template" };
+  const { wabaId } = number;
+  await tryCacheWrite(parts, access, () =>
+    deleteTemplates(parts.db, requester.clientId, { wabaId, name, hsmId }),
+  );
+  return { success: true, status_code };
 }

@@ -1,24 +1,26 @@
-import { isDispatchKey } from "../../delivery/endpoints.ts";
-import { type AddressRules, checkAddress } from "../../delivery/webhook-address.ts";
-import type { TestEventParts } from "../../domain/events/send-test-event.ts";
-import { requestActor } from "../../domain/tenants/request-actor.ts";
+import { type AddressRules, checkAddress, isDispatchKey } from "../../delivery/webhook-address.ts";
+import { sendTestEvent, type TestEventParts } from "../../domain/events/send-test-event.ts";
+import { requestActor } from "../../domain/tenants/audit-actors.ts";
 import { changeWebhookConfig, generateSecret, switchDispatch } from "../../domain/tenants/webhook-configs.ts";
 import { ApiError, invalidField } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
+import { DELIVERY_DEADLINE_MS } from "../../runtime/deadlines.ts";
+import { SECOND } from "../../runtime/durations.ts";
 import { DISPATCH_KEYS } from "../../schema/enumerations.ts";
 import { findWebhookConfig } from "../../store/tenants/webhook-configs.ts";
-import { toWebhookConfig } from "./config-dto.ts";
 import {
   configChanges,
   generatedSecret,
   secretRotation,
   switchParams,
   switchState,
+  testEvent,
+  testResult,
+  toWebhookConfig,
   webhookConfig,
 } from "./schema.ts";
-import { testRoute } from "./test-route.ts";
 
-export interface WebhookParts extends Omit<TestEventParts, "db"> {
+interface WebhookParts extends Omit<TestEventParts, "db"> {
   addresses: AddressRules;
 }
 
@@ -105,3 +107,22 @@ async function validateAddress(given: string | undefined, rules: AddressRules) {
   if (checked.outcome === "refused") throw invalidField("/webhook_url", checked.message);
   return checked.url;
 }
+
+const testRoute = (parts: Omit<TestEventParts, "db">): Route =>
+  route({
+    method: "post",
+    path: "/api/webhooks/test",
+    operationId: "sendTestEvent",
+    scope: "webhooks:manage",
+    summary: "Send a test event now",
+    description: `Makes one attempt, even if the key is disabled, with a timeout of ${DELIVERY_DEADLINE_MS / SECOND} seconds. The event has the type \`webhook.test\` and empty data, and is listed with the other events.`,
+    errors: ["webhook_not_configured"],
+    body: testEvent,
+    reply: testResult,
+    async handle({ db, caller, body }) {
+      const sent = await sendTestEvent({ ...parts, db }, caller.clientId, body.key ?? null);
+      if (!sent) throw new ApiError("webhook_not_configured", "Set webhook_url before sending a test event");
+      const { id, delivered, statusCode, durationMs, error } = sent;
+      return { event_id: id, delivered, status_code: statusCode, duration_ms: durationMs, error };
+    },
+  });

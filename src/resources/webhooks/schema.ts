@@ -1,7 +1,53 @@
-import { MAX_ADDRESS_CHARS } from "../../delivery/webhook-address.ts";
-import { DISPATCH_KEYS, EVENT_KEYS, EVENT_TYPES, PLATFORMS, SERVICES } from "../../schema/enumerations.ts";
+import { describeEndpoint, MAX_ADDRESS_CHARS } from "../../delivery/webhook-address.ts";
+import {
+  DISPATCH_KEYS,
+  type DispatchKey,
+  EVENT_KEYS,
+  EVENT_TYPES,
+  type EventKey,
+  PLATFORMS,
+  SERVICES,
+} from "../../schema/enumerations.ts";
 import { nullable, object, oneOf, prefixedId, type TSchema, Type } from "../../schema/types.ts";
-import { toWebhookConfig } from "./config-dto.ts";
+import type { WebhookConfigRow } from "../../store/tenants/webhook-configs.ts";
+
+type VisibleConfig = Pick<
+  WebhookConfigRow,
+  "webhook_url" | "secret_last4" | "disabled_keys" | "token_header"
+>;
+
+/**
+ * The configuration as its client sees it: all URLs and switches, but only the last characters of the token.
+ */
+export function toWebhookConfig(row: VisibleConfig) {
+  const { webhook_url: base, secret_last4: last4, disabled_keys } = row;
+  const toEndpoint = (key: EventKey) => {
+    const { url, events } = describeEndpoint(base, key);
+    return { url, events: [...events] };
+  };
+  const toSwitchedEndpoint = (key: DispatchKey) => ({
+    enabled: !disabled_keys.includes(key),
+    ...toEndpoint(key),
+  });
+  const toRoutes = (key: DispatchKey) =>
+    describeEndpoint(base, key).routes.map(({ url, events }) => ({ url, events: [...events] }));
+  return {
+    webhook_url: base ?? "",
+    webhook_secret_set: last4 !== null,
+    webhook_secret_hint: last4 === null ? "" : `whsec_…${last4}`,
+    configured: base !== null,
+    token_header: row.token_header,
+    signature_header: "x-webhook-token" as const,
+    dispatch_urls: {
+      platforms: byKey(PLATFORMS, (key) => ({ ...toSwitchedEndpoint(key), routes: toRoutes(key) })),
+      services: byKey(SERVICES, toSwitchedEndpoint),
+      embedded_signup: toEndpoint("embedded_signup"),
+    },
+  };
+}
+
+const byKey = <K extends string, V>(keys: readonly K[], make: (key: K) => V) =>
+  Object.fromEntries(keys.map((key) => [key, make(key)])) as Record<K, V>;
 
 const EXAMPLE_TOKEN = "whsec_pVvyWnTq0cUo3mB6s1dGx8kYhR2eJ5zL7aFi9NQtXkE=";
 
@@ -37,7 +83,7 @@ const service = object(
 
 /** An object with the same schema for each name. */
 const objectOf = <const K extends string, S extends TSchema>(names: readonly K[], schema: S) =>
-  object(Object.fromEntries(names.map((name) => [name, schema])) as Record<K, S>);
+  object(byKey(names, () => schema));
 
 export const webhookConfig = object(
   {

@@ -9,7 +9,7 @@ interface WatchOptions<T> {
   intervalMs: number;
   /** `ms` have passed since the last check. Time in which the event loop was blocked is not counted: no caller caused it. */
   isOver(item: T, ms: number): boolean;
-  /** The item is not watched any more. */
+  /** The item is no longer watched. */
   end(item: T): void;
   afterCheck?(): void;
 }

@@ -1,14 +1,7 @@
 import { availableParallelism } from "node:os";
 import { UNKNOWN_SEND_TIMEOUT_MS } from "../deadlines.ts";
 import { SECOND } from "../durations.ts";
-import {
-  type Environment,
-  mediaHosts,
-  nonEmpty,
-  publicUrl,
-  sandboxMediaPort,
-  sandboxUrl,
-} from "./fallbacks.ts";
+import { withoutTrailing } from "../http/addresses.ts";
 import {
   cidrs,
   cronExpression,
@@ -25,7 +18,7 @@ import {
   text,
 } from "./setting-kinds.ts";
 
-export type { Environment } from "./fallbacks.ts";
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** One setting: how its text is parsed, its default, and its rules in production. The documentation lists them. */
 export interface Setting<T> {
@@ -41,6 +34,32 @@ export interface Setting<T> {
   httpsInProduction?: true;
   /** Production refuses the fallback: it is public, so anyone could sign or verify with it. */
   ownValueInProduction?: true;
+}
+
+const nonEmpty = (value: string | undefined): string | undefined => (value === "" ? undefined : value);
+
+const MAX_PORT = 65_535;
+
+const sandboxPort = (env: Environment) => nonEmpty(env.SANDBOX_PORT) ?? "8090";
+
+const sandboxUrl = (path: string) => (env: Environment) => `http://localhost:${sandboxPort(env)}${path}`;
+
+/** The media have a port of their own, because the platform serves them from another host than its API. */
+function sandboxMediaPort(env: Environment): string {
+  const port = Number(sandboxPort(env));
+  return String(port < MAX_PORT ? port + 1 : port - 1);
+}
+
+const publicUrl = (env: Environment) =>
+  withoutTrailing(nonEmpty(env.PUBLIC_URL) ?? `http://localhost:${nonEmpty(env.PORT) ?? "8080"}`, "/");
+
+/** The host from which the chat platform serves received files. */
+const PLATFORM_MEDIA_HOST = "lookaside.fbsbx.com";
+
+/** Undefined when the chat platform's URL is wrong, which is reported by its own setting. */
+function mediaHosts(env: Environment): string | undefined {
+  const url = nonEmpty(env.CHAT_PLATFORM_URL) ?? sandboxUrl("/v26.0")(env);
+  return URL.canParse(url) ? `${new URL(url).host},${PLATFORM_MEDIA_HOST}` : undefined;
 }
 
 const setting = <T>(kind: Kind<T>, options: Omit<Setting<T>, "kind">): Setting<T> => ({ kind, ...options });
@@ -73,7 +92,7 @@ export const SETTINGS = {
     fallback: "development",
     meaning: "`production` requires https URLs and explicit platform settings",
   }),
-  PORT: setting(integer(0, 65_535), { fallback: "8080", meaning: "port of the web process" }),
+  PORT: setting(integer(0, MAX_PORT), { fallback: "8080", meaning: "port of the web process" }),
   HOST: setting(text, { fallback: "0.0.0.0", meaning: "address that web and the metrics port listen on" }),
   WEB_CONCURRENCY: setting(integer(1, 64), {
     fallback: "1",
@@ -224,7 +243,7 @@ export const SETTINGS = {
     fallback: "0 0 * * * *",
     meaning: "schedule of the clean-up (cron expression, seconds first)",
   }),
-  METRICS_PORT: setting(integer(1, 65_535), {
+  METRICS_PORT: setting(integer(1, MAX_PORT), {
     meaning:
       "port for a process's Prometheus metrics; a process that finds it taken uses the next free port. Listens on 127.0.0.1; with `METRICS_TOKEN` on `HOST`, and requires the token",
   }),
@@ -232,11 +251,11 @@ export const SETTINGS = {
     meaning:
       "Bearer token, at least 16 bytes, for `METRICS_PORT` and for `/metrics` of web; while unset, `/metrics` answers 404",
   }),
-  SANDBOX_PORT: setting(integer(1, 65_535), {
+  SANDBOX_PORT: setting(integer(1, MAX_PORT), {
     fallback: "8090",
     meaning: "port of the sandbox, on loopback only",
   }),
-  SANDBOX_MEDIA_PORT: setting(integer(1, 65_535), {
+  SANDBOX_MEDIA_PORT: setting(integer(1, MAX_PORT), {
     fallback: sandboxMediaPort,
     fallbackLabel: "`SANDBOX_PORT` + 1",
     meaning:
@@ -252,3 +271,26 @@ export const SETTINGS = {
     meaning: "format of log lines: `logfmt`, `json` or `pretty`",
   }),
 };
+
+const entries = () => Object.entries<Setting<unknown>>(SETTINGS);
+
+function defaultOf({ fallback, fallbackLabel }: Setting<unknown>): string {
+  if (fallbackLabel !== undefined) return fallbackLabel;
+  if (fallback === "") return "empty";
+  return typeof fallback === "string" ? `\`${fallback}\`` : "unset";
+}
+
+/** Name, default and meaning of each setting: the rows of the documentation's table. */
+export const settingsRows = (): string[][] =>
+  entries().map(([name, setting]) => [name, defaultOf(setting), setting.meaning]);
+
+/** The text of `.env.example`: required settings to fill in, the others commented out with their defaults. */
+export function exampleSettings(): string {
+  const blocks = entries().map(([name, setting]) => {
+    const { required, fallback, meaning } = setting;
+    const value = typeof fallback === "string" ? fallback : "";
+    const comment = `# ${meaning.replaceAll("`", "")}${required === "production" ? " (required in production)" : ""}`;
+    return `${comment}\n${required === "always" ? `${name}=` : `# ${name}=${value}`}\n`;
+  });
+  return ["# Settings of Herald. docs/operate/settings.md describes them.\n", ...blocks].join("\n");
+}

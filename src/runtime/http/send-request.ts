@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import { onAbort } from "../async/on-abort.ts";
+import { onAbort } from "../async/timeouts-and-retries.ts";
 
 export interface RequestLimits {
   /** Milliseconds for the whole exchange. */

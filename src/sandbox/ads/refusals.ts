@@ -1,4 +1,4 @@
-import { GraphError } from "../wire/graph-error.ts";
+import { GraphError } from "../graph/graph-error.ts";
 
 interface Refusal {
   code?: number;

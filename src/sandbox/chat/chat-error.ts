@@ -1,4 +1,5 @@
-import { GraphError } from "../wire/graph-error.ts";
+import { GraphError, invalidParameter } from "../graph/graph-error.ts";
+import type { Params } from "../graph/params.ts";
 
 /** Error titles of the chat platform, and their HTTP status when it is not 400. */
 const REFUSALS = {
@@ -47,4 +48,10 @@ export function toWebhookError(code: ChatErrorCode, details: string): unknown {
     error_data: { details },
     href: "https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/",
   };
+}
+
+/** Every message, upload and registration must name the product. */
+export function checkProduct(params: Params): void {
+  if (params.requiredText("messaging_product") !== "whatsapp")
+    throw invalidParameter("Param messaging_product must be one of {WHATSAPP}");
 }

@@ -1,18 +1,16 @@
-import { PAGES } from "../built-in-assets.ts";
-import { awaitRegistration } from "../chat/registration.ts";
+import { PAGES, PERSON } from "../built-in-assets.ts";
+import { awaitRegistration } from "../chat/numbers.ts";
 import type { SandboxContext } from "../context.ts";
-import type { SandboxRequest, SandboxRoute } from "../server/route.ts";
+import { GraphError } from "../graph/graph-error.ts";
+import type { Reply } from "../graph/node.ts";
+import type { Params } from "../graph/params.ts";
+import type { Agreement } from "../graph/tokens.ts";
+import type { SandboxRequest, SandboxRoute } from "../server/routes.ts";
 import type { SandboxSettings } from "../settings.ts";
-import type { Webhooks } from "../webhooks/webhooks.ts";
-import type { Reply } from "../wire/call.ts";
-import { GraphError } from "../wire/graph-error.ts";
-import type { Params } from "../wire/params.ts";
-import { type Consent, DialogError } from "./consent.ts";
-import { consentView } from "./consent-view.ts";
-import { cancelReply, grantReply, readDecision } from "./decide.ts";
-import { oauthConsent } from "./oauth.ts";
-import { signupConsent } from "./signup.ts";
-import { errorView } from "./view.ts";
+import type { Webhooks } from "../webhooks.ts";
+import { type Consent, type Decision, DialogError } from "./consent.ts";
+import { oauthConsent, signupConsent } from "./oauth-and-signup.ts";
+import { consentView, errorView, redirectBack } from "./views.ts";
 
 interface Dialog {
   path: string;
@@ -49,6 +47,18 @@ export const dialogRoutes = (context: DialogContext): SandboxRoute[] =>
       answer: withErrorView((request) => handleDecision(context, dialog, request)),
     },
   ]);
+
+const withErrorView =
+  (answer: (request: SandboxRequest) => Reply) =>
+  (request: SandboxRequest): Reply => {
+    try {
+      if (request.bodyError) throw request.bodyError;
+      return answer(request);
+    } catch (error) {
+      if (error instanceof DialogError || error instanceof GraphError) return errorView(error.message);
+      throw error;
+    }
+  };
 
 const showConsent = (
   { settings }: DialogContext,
@@ -90,14 +100,53 @@ const withPhotoAccounts = (assets: readonly string[]): string[] =>
     return photoAccount ? [asset, photoAccount.id] : [asset];
   });
 
-const withErrorView =
-  (answer: (request: SandboxRequest) => Reply) =>
-  (request: SandboxRequest): Reply => {
-    try {
-      if (request.bodyError) throw request.bodyError;
-      return answer(request);
-    } catch (error) {
-      if (error instanceof DialogError || error instanceof GraphError) return errorView(error.message);
-      throw error;
-    }
+/** Parses the form body. Fields can be repeated. */
+function readDecision(body: Buffer): Decision {
+  const form = new URLSearchParams(body.toString("utf8"));
+  const all = (name: string) => [...new Set(form.getAll(name))];
+  return {
+    action: form.get("action") ?? undefined,
+    permissions: all("permission"),
+    assets: all("asset"),
+    expired: all("expired"),
   };
+}
+
+const cancelReply = ({ redirectUri, state }: Consent): Reply =>
+  redirectBack(redirectUri, {
+    error: "access_denied",
+    error_code: "200",
+    error_description: "Permissions error",
+    error_reason: "user_denied",
+    state,
+  });
+
+function grantReply({ codes }: Pick<SandboxContext, "codes">, consent: Consent, decision: Decision): Reply {
+  const { redirectUri, state } = consent;
+  const code = codes.issue({ redirectUri, agreement: toAgreement(consent, decision) });
+  return redirectBack(redirectUri, { code, state });
+}
+
+function toAgreement(
+  { kind, permissions, canDeclinePermissions, choices }: Consent,
+  decision: Decision,
+): Agreement {
+  const { assets, expired } = decision;
+  checkOffered(permissions, [...decision.permissions, ...expired], "permission");
+  checkOffered(
+    choices.map(({ id }) => id),
+    assets,
+    "asset",
+  );
+  const ticked = canDeclinePermissions ? decision.permissions : permissions;
+  const scopes = permissions.filter((name) => ticked.includes(name) && !expired.includes(name));
+  const declined = permissions.filter((name) => !ticked.includes(name) && !expired.includes(name));
+  return { kind, user: PERSON.id, scopes, declined, expired, assets };
+}
+
+/** Throws for a choice that the page does not offer: the caller is a program with a bug. */
+function checkOffered(offered: readonly string[], chosen: readonly string[], label: string): void {
+  const unknownChoice = chosen.find((one) => !offered.includes(one));
+  if (unknownChoice !== undefined)
+    throw new DialogError(`The dialog does not offer this ${label}: ${unknownChoice}`);
+}

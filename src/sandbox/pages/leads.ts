@@ -1,8 +1,7 @@
 import { LEADS, type Lead } from "../built-in-assets.ts";
-import { newNodeId, type SandboxContext } from "../context.ts";
-import type { NodeKind } from "../node-kind.ts";
-import { perSandbox } from "../per-sandbox.ts";
-import { checkFields, project } from "../wire/fields.ts";
+import { newNodeId, perSandbox, type SandboxContext } from "../context.ts";
+import { checkFields, project } from "../graph/fields-and-lists.ts";
+import type { NodeKind } from "../graph/node.ts";
 
 const leadsOf = perSandbox(() => new Map(LEADS.map((lead) => [lead.id, lead])));
 

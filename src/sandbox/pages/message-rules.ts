@@ -1,6 +1,6 @@
-import { type GraphError, invalidParameter } from "../wire/graph-error.ts";
-import { Params } from "../wire/params.ts";
-import type { Account } from "./accounts.ts";
+import { type GraphError, invalidParameter } from "../graph/graph-error.ts";
+import { Params } from "../graph/params.ts";
+import type { Account } from "./accounts-and-subscriptions.ts";
 
 const MESSAGING_TYPES = ["RESPONSE", "UPDATE", "MESSAGE_TAG", "UTILITY"];
 const NOTIFICATION_TYPES = ["REGULAR", "SILENT_PUSH", "NO_PUSH"];

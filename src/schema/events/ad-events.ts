@@ -1,6 +1,5 @@
-import { adAccount } from "../ad-accounts.ts";
+import { adAccount, insightsReportRun } from "../ads.ts";
 import { AD_ACCOUNT_STATUSES } from "../enumerations.ts";
-import { insightsReportRun } from "../insights-reports.ts";
 import { object, oneOf, optional, type TProperties, Type, text, timestamp } from "../types.ts";
 import { AD_ACCOUNT_ENVELOPE, EXAMPLE_AD_ACCOUNT, eventPayload } from "./envelope.ts";
 

@@ -1,8 +1,10 @@
 import { CHANNEL_EXAMPLE, embedError, embedResult } from "../channels.ts";
-import { PLATFORMS } from "../enumerations.ts";
-import { object, oneOf, openObject, optional, prefixedId, text, timestamp } from "../types.ts";
+import { type EventType, PLATFORMS, TEMPLATE_STATUSES } from "../enumerations.ts";
+import { object, oneOf, openObject, optional, prefixedId, Type, text, timestamp } from "../types.ts";
 import { channelEnvelope, EXAMPLE_CHANNEL, EXAMPLE_TIME, eventPayload } from "./envelope.ts";
 import { personFields } from "./message-events.ts";
+
+const at = timestamp({ description: "When it happened, by the platform's clock" });
 
 const SESSION_ID = "es_01jc8m4t7v2x5k9w3r6y1b0nqd";
 
@@ -21,7 +23,7 @@ const channelChange = object(
           description: "The other fields of the change, under the platform's names",
         },
       ),
-      at: timestamp({ description: "When it happened, by the platform's clock" }),
+      at,
     }),
   },
   { title: "ChannelChangeData" },
@@ -51,6 +53,7 @@ const failedSignup = object(
   { title: "FailedSignupData" },
 );
 
+/** Events about the channel itself and its embedded signup. */
 export const CHANNEL_PAYLOADS = {
   "channel.updated": eventPayload("channel.updated", {
     ...channelEnvelope(PLATFORMS),
@@ -109,5 +112,161 @@ export const CHANNEL_PAYLOADS = {
         step: "grant",
       },
     },
+  }),
+};
+
+const [POST_ID, COMMENT_ID] = ["1400000000000401_700", "700_900"];
+const AUTHOR = { id: "24000000000000001", name: "Ana" };
+
+const publicationData = object(
+  {
+    id: text(COMMENT_ID, "The comment or post"),
+    ...optional({
+      parent_id: text("700_899", "The comment that this one answers"),
+      post_id: text(POST_ID),
+      from: openObject(optional({ id: text(AUTHOR.id), name: text(AUTHOR.name), username: text("ana") }), {
+        title: "Author",
+      }),
+      text: text("Lovely!"),
+      verb: text("add", "The platform's word: add, edited, hide, unhide or remove"),
+      at,
+    }),
+  },
+  { title: "PublicationData" },
+);
+
+const publication = (type: EventType, { data, raw }: { data: object; raw: object }) =>
+  eventPayload(type, {
+    ...channelEnvelope(["publishing"]),
+    data: publicationData,
+    example: { channel_id: EXAMPLE_CHANNEL, data: { ...data, at: EXAMPLE_TIME }, raw },
+  });
+
+const comment = (verb: string, content: { text?: string }) => {
+  const place = { post_id: POST_ID, from: AUTHOR, verb };
+  return {
+    data: { id: COMMENT_ID, ...place, ...content },
+    raw: {
+      item: "comment",
+      comment_id: COMMENT_ID,
+      ...place,
+      ...(content.text ? { message: content.text } : {}),
+      created_time: 1793525400,
+    },
+  };
+};
+
+const leadData = object(
+  {
+    lead_id: text("1400000000000801"),
+    ...optional({
+      form_id: text("1400000000000802"),
+      ad_id: text("120210000000000301"),
+      page_id: text("1400000000000401"),
+      created_at: timestamp(),
+      fields: Type.Array(
+        object(
+          { name: text("email"), values: Type.Array(text("ana@customer.example")) },
+          { title: "LeadField" },
+        ),
+        { description: "The person's answers; absent when Herald could not fetch them" },
+      ),
+    }),
+  },
+  { title: "LeadData" },
+);
+
+const LEAD_IDS = { form_id: "1400000000000802", ad_id: "120210000000000301", page_id: "1400000000000401" };
+
+/** Events about leads, comments, mentions and posts. */
+export const PUBLICATION_PAYLOADS = {
+  "lead.created": eventPayload("lead.created", {
+    ...channelEnvelope(["marketing"]),
+    data: leadData,
+    example: {
+      channel_id: EXAMPLE_CHANNEL,
+      data: {
+        lead_id: "1400000000000801",
+        ...LEAD_IDS,
+        created_at: EXAMPLE_TIME,
+        fields: [{ name: "email", values: ["ana@customer.example"] }],
+      },
+      raw: { leadgen_id: "1400000000000801", ...LEAD_IDS, created_time: 1793525400 },
+    },
+  }),
+  "comment.created": publication("comment.created", comment("add", { text: "Lovely!" })),
+  "comment.updated": publication("comment.updated", comment("edited", { text: "Really lovely!" })),
+  "comment.deleted": publication("comment.deleted", comment("remove", {})),
+  "mention.created": publication("mention.created", {
+    data: { id: "17900000000000001", post_id: "17900000000000002", verb: "add" },
+    raw: { comment_id: "17900000000000001", media_id: "17900000000000002" },
+  }),
+  "post.updated": publication("post.updated", {
+    data: { id: POST_ID, post_id: POST_ID, from: AUTHOR, text: "New opening hours", verb: "add" },
+    raw: { item: "status", post_id: POST_ID, from: AUTHOR, message: "New opening hours", verb: "add" },
+  }),
+};
+
+const [TEMPLATE_ID, TEMPLATE_NAME, TEMPLATE_LANGUAGE] = ["1300000000000701", "order_update", "pt_BR"];
+
+const templateFields = {
+  hsm_id: text(TEMPLATE_ID, "The platform's id of the template"),
+  ...optional({ name: text(TEMPLATE_NAME), language: text(TEMPLATE_LANGUAGE) }),
+};
+
+const templateStatus = object(
+  {
+    ...templateFields,
+    ...optional({
+      status: oneOf(TEMPLATE_STATUSES, { description: "Only APPROVED templates can be sent" }),
+      platform_status: text("REJECTED", "The platform's own word"),
+      reason: text("INVALID_FORMAT"),
+    }),
+  },
+  { title: "TemplateStatusData" },
+);
+
+const templateChange = (title: string, before: string, after: string) =>
+  object({ ...templateFields, ...optional({ before: text(before), after: text(after) }) }, { title });
+
+const rawTemplate = {
+  message_template_id: 1300000000000701,
+  message_template_name: TEMPLATE_NAME,
+  message_template_language: TEMPLATE_LANGUAGE,
+};
+
+const templateExample = (data: object, raw: object) => ({
+  channel_id: EXAMPLE_CHANNEL,
+  data: { hsm_id: TEMPLATE_ID, name: TEMPLATE_NAME, language: TEMPLATE_LANGUAGE, ...data },
+  raw: { ...rawTemplate, ...raw },
+});
+
+const templateEnvelope = channelEnvelope(["chatapp"]);
+
+/** Events about the templates of a chatapp channel. */
+export const TEMPLATE_PAYLOADS = {
+  "template.status_updated": eventPayload("template.status_updated", {
+    ...templateEnvelope,
+    data: templateStatus,
+    example: templateExample(
+      { status: "REJECTED", platform_status: "REJECTED", reason: "INVALID_FORMAT" },
+      { event: "REJECTED", reason: "INVALID_FORMAT" },
+    ),
+  }),
+  "template.quality_updated": eventPayload("template.quality_updated", {
+    ...templateEnvelope,
+    data: templateChange("TemplateQualityData", "GREEN", "YELLOW"),
+    example: templateExample(
+      { before: "GREEN", after: "YELLOW" },
+      { previous_quality_score: "GREEN", new_quality_score: "YELLOW" },
+    ),
+  }),
+  "template.category_updated": eventPayload("template.category_updated", {
+    ...templateEnvelope,
+    data: templateChange("TemplateCategoryData", "UTILITY", "MARKETING"),
+    example: templateExample(
+      { before: "UTILITY", after: "MARKETING" },
+      { previous_category: "UTILITY", new_category: "MARKETING" },
+    ),
   }),
 };

@@ -1,4 +1,4 @@
-import type { DispatchKey, EventKey, EventType } from "../enumerations.ts";
+import { API_VERSION, type DispatchKey, type EventKey, type EventType } from "../enumerations.ts";
 import {
   nullable,
   object,
@@ -9,7 +9,6 @@ import {
   Type,
   timestamp,
 } from "../types.ts";
-import { API_VERSION } from "../version.ts";
 
 export const EXAMPLE_TIME = "2026-11-01T09:30:00.000Z";
 export const EXAMPLE_RECORDED_TIME = "2026-11-01T09:30:00.412Z";

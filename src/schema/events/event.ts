@@ -1,10 +1,103 @@
-import { EVENT_KEYS, EVENT_STATUSES, EVENT_TYPES, SKIP_REASONS } from "../enumerations.ts";
-import { DELIVERY_ERRORS } from "../history/stored-errors.ts";
-import { nullable, object, oneOf, prefixedId, type Static, Type, timestamp } from "../types.ts";
-import { EXAMPLE_RECORDED_TIME, EXAMPLE_TIME } from "./envelope.ts";
-import { anyEventPayload, EVENT_PAYLOADS } from "./payloads.ts";
+import {
+  DISPATCH_KEYS,
+  EVENT_KEYS,
+  EVENT_STATUSES,
+  EVENT_TYPES,
+  type EventType,
+  SKIP_REASONS,
+} from "../enumerations.ts";
+import { DELIVERY_ERRORS } from "../errors.ts";
+import {
+  discriminated,
+  nullable,
+  object,
+  oneOf,
+  prefixedId,
+  type Static,
+  type TSchema,
+  Type,
+  text,
+  timestamp,
+} from "../types.ts";
+import { AD_PAYLOADS } from "./ad-events.ts";
+import { CHANNEL_PAYLOADS, PUBLICATION_PAYLOADS, TEMPLATE_PAYLOADS } from "./channel-events.ts";
+import { EXAMPLE_CHANNEL, EXAMPLE_RECORDED_TIME, EXAMPLE_TIME, eventPayload } from "./envelope.ts";
+import { MESSAGE_PAYLOADS } from "./message-events.ts";
 
-const error = nullable(
+/** Every event type, with its meaning for the documentation. */
+export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
+  "message.received": "A person sent a message to the channel",
+  "message.status": "The platform reported a new status of a message you sent",
+  "message.send_result": "The platform accepted or rejected a message, or its outcome is unknown",
+  "template.status_updated": "The review of a template ended, or its status changed",
+  "template.quality_updated": "The platform changed the quality score of a template",
+  "template.category_updated": "The platform moved a template to another category",
+  "channel.updated": "A property of the channel changed, such as its name, quality or limits",
+  "channel.disconnected":
+    "The channel was disconnected, lost its token or was taken over; `data.reason` says which",
+  "channel.connected": "A customer connected a channel through the embedded signup",
+  "embed_session.failed": "An embedded signup failed",
+  "ad_account.connected": "An ad account was connected, or connected again",
+  "ad_account.updated": "A property of the ad account changed at the platform",
+  "ad_account.revoked": "The platform rejects the token of the ad account for good",
+  "ad_account.token_expiring": "The token of the ad account expires in 14, 7 or 1 days",
+  "ad_object.status_changed": "A campaign, ad set or ad changed its effective status",
+  "ad_object.with_issues": "The platform reports issues of a campaign, ad set or ad",
+  "creative.fatigue": "The platform reports that an audience has seen a creative too often",
+  "lead.created": "A person submitted a lead form",
+  "insights.report.completed": "An asynchronous insights report is ready",
+  "insights.report.failed": "An asynchronous insights report failed",
+  "comment.created": "A person commented on a post or photo",
+  "comment.updated": "A comment was edited or hidden",
+  "comment.deleted": "A comment was deleted",
+  "mention.created": "The page or photo account was mentioned",
+  "post.updated": "A post of the page was added, edited or removed",
+  "platform.event": "A platform update that Herald does not interpret; `raw` has it",
+  "webhook.test": "A test event, sent by `POST /api/webhooks/test`",
+};
+
+const UNKNOWN_UPDATE = { call_id: "wacid.HBgL", event: "connect" };
+
+/** The payload of each event type. */
+export const EVENT_PAYLOADS: Readonly<Record<EventType, TSchema>> = {
+  ...MESSAGE_PAYLOADS,
+  ...TEMPLATE_PAYLOADS,
+  ...CHANNEL_PAYLOADS,
+  ...AD_PAYLOADS,
+  ...PUBLICATION_PAYLOADS,
+  "platform.event": eventPayload("platform.event", {
+    keys: DISPATCH_KEYS,
+    sometimes: ["channel_id", "ad_account_id", "channel_external_ref", "raw"],
+    data: object(
+      {
+        field: text("calls", "The platform's name of the update"),
+        value: Type.Unknown({
+          examples: [UNKNOWN_UPDATE],
+          description: "The update itself, the same as `raw`",
+        }),
+      },
+      { title: "PlatformEventData" },
+    ),
+    example: {
+      channel_id: EXAMPLE_CHANNEL,
+      data: { field: "calls", value: UNKNOWN_UPDATE },
+      raw: UNKNOWN_UPDATE,
+    },
+  }),
+  "webhook.test": eventPayload("webhook.test", {
+    keys: [...EVENT_KEYS, null],
+    data: object({}, { title: "TestData" }),
+    example: { data: {} },
+  }),
+};
+
+/** The body that Herald posts for an event of any type. */
+export const anyEventPayload = discriminated("type", Object.values(EVENT_PAYLOADS), {
+  title: "EventPayload",
+  description: "The body of each attempt, byte for byte",
+});
+
+const deliveryError = nullable(
   Type.String({
     description: `A short stable text: \`HTTP\` and the status, or one of ${Object.keys(DELIVERY_ERRORS).join(", ")}`,
     examples: ["HTTP 503"],
@@ -40,7 +133,7 @@ export const event = object(
     skip_reason: nullable(oneOf(SKIP_REASONS, { description: "Set only while the status is skipped" })),
     attempts: Type.Integer({ minimum: 0 }),
     last_status_code: nullable(Type.Integer({ examples: [503] })),
-    last_error: error,
+    last_error: deliveryError,
     next_attempt_at: nullable(timestamp({ description: "Set only while the status is pending" })),
     url: nullable(
       Type.String({
@@ -64,7 +157,7 @@ const deliveryAttempt = object(
     at: timestamp(),
     status_code: nullable(Type.Integer({ examples: [503], description: "Null when no response arrived" })),
     duration_ms: Type.Integer({ minimum: 0, examples: [184] }),
-    error,
+    error: deliveryError,
     response_excerpt: nullable(
       Type.String({
         description: "The beginning of the response body",

@@ -83,7 +83,7 @@ const SYNC = sql(`
     from unnest($2::uuid[], ${factArrays(3)}) as g (id, ${FACT_COLUMNS})
   ),
   former as (
-    select a.id, ${AD_ACCOUNT_FACTS.map((fact) => `a.${fact}`).join(", ")}
+    select a.client_id, a.id, ${AD_ACCOUNT_FACTS.map((fact) => `a.${fact}`).join(", ")}
     from ad_accounts a
     join given g on g.id = a.id
     where a.connection_id = $1
@@ -97,7 +97,8 @@ const SYNC = sql(`
     last_synced_at = now()
   from given g
   join former f on f.id = g.id
-  where a.id = g.id
+  where a.client_id = f.client_id
+  and a.id = f.id
   returning ${AD_ACCOUNT_COLUMNS}, to_jsonb(f) as former`);
 
 /** An account after a sync, with the facts stored before it. */
@@ -184,7 +185,7 @@ export async function markSubscribed(db: Queryable, clientId: string, id: string
 /** Removing the app also ends its subscriptions. */
 const REVOKE = sql(`
   with former as (
-    select id, status
+    select client_id, id, status
     from ad_accounts
     where connection_id = any($1)
     order by id
@@ -198,7 +199,8 @@ const REVOKE = sql(`
     subscribed_at = null,
     unreached_since = null
   from former
-  where a.id = former.id
+  where a.client_id = former.client_id
+  and a.id = former.id
   returning ${AD_ACCOUNT_COLUMNS}, former.status as previous_status`);
 
 export type RevokedRow = AdAccountRow & { previous_status: string };

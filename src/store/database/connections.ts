@@ -1,9 +1,23 @@
+import type { ClientConfig } from "pg";
 import pg from "pg";
-import { withTimeout } from "../../runtime/async/with-timeout.ts";
+import { createShares, type Grant, ShareRefused } from "../../runtime/async/shares.ts";
+import { withTimeout } from "../../runtime/async/timeouts-and-retries.ts";
 import type { Config } from "../../runtime/config/config.ts";
-import { createShares, type Grant, ShareRefused } from "../../runtime/shares.ts";
-import { connectionOptions } from "./connection.ts";
 import { ConnectionsBusy, DatabaseUnavailable } from "./faults.ts";
+
+/**
+ * Connection options for pg. `sslmode` has the meaning of libpq: `require` encrypts without verifying the
+ * certificate, which Heroku-style databases need; pg would treat it as `verify-full`.
+ */
+export function connectionOptions(address: string): ClientConfig {
+  const url = new URL(address);
+  const mode = url.searchParams.get("sslmode");
+  url.searchParams.delete("sslmode");
+  const hasRootCertificate = url.searchParams.has("sslrootcert");
+  const shouldVerify = mode === "verify-full" || mode === "verify-ca" || hasRootCertificate;
+  const ssl = mode === null || mode === "disable" ? {} : { ssl: { rejectUnauthorized: shouldVerify } };
+  return { connectionString: url.href, ...ssl };
+}
 
 /** A caller for whom connections are counted. */
 export interface ConnectionUser {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import { withTimeout } from "../../runtime/async/with-timeout.ts";
+import { withTimeout } from "../../runtime/async/timeouts-and-retries.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { type ConnectionUser, createConnections } from "./connections.ts";
@@ -227,3 +227,17 @@ const timeoutOf = (timeoutMs: number | "endless", startedAt: number) =>
     : { query_timeout: Math.max(1, Math.round(timeoutMs - (performance.now() - startedAt))) };
 
 const isRead = (text: string) => /^\s*select\b/i.test(text);
+
+const NOW = sql("select clock_timestamp() as now");
+
+/** Returns the time of the database's clock. */
+export async function databaseTime(db: Queryable): Promise<Date> {
+  const [row] = await db.query<{ now: Date }>(NOW);
+  return (row as { now: Date }).now;
+}
+
+/**
+ * SQL: always true. The statement's transaction then commits without waiting for the disk. For writes that may be lost when
+ * Postgres crashes; a later commit that waits saves them too.
+ */
+export const COMMIT_IN_MEMORY = "(select set_config('synchronous_commit', 'off', true)) is not null";

@@ -2,26 +2,34 @@ import { type Database, type Queryable, sql } from "./database.ts";
 
 /**
  * A column of encrypted secrets: its name ends in `_sealed`. Columns are found in the schema so that none is
- * missed. The table has a unique `id`; the encryption context of a value is `<table>.<column>:<id>`.
+ * missed. The encryption context of a value is `<table>.<column>:<id>`, where the id is the last column of the primary key.
  */
 export interface SealedColumn {
   table: string;
   column: string;
-  /** SQL type of the table's id. */
-  idType: string;
+  /** The columns of the table's primary key, with their SQL types. */
+  key: readonly { name: string; type: string }[];
 }
 
 export interface SealedValue {
-  id: string;
+  /** The values of the primary key, as texts. */
+  key: readonly string[];
   sealed: string;
 }
 
 const FIND = sql(`
-  select distinct t.relname as "table", c.attname as "column", format_type(i.atttypid, i.atttypmod) as "idType"
+  select t.relname as "table", c.attname as "column", (
+      select json_agg(
+        json_build_object('name', k.attname, 'type', format_type(k.atttypid, k.atttypmod))
+        order by array_position(x.indkey::smallint[], k.attnum)
+      )
+      from pg_index x
+      join pg_attribute k on k.attrelid = x.indrelid and k.attnum = any(x.indkey)
+      where x.indrelid = t.oid
+      and x.indisprimary
+    ) as "key"
   from pg_class t
   join pg_attribute c on c.attrelid = t.oid and c.attname like '%\\_sealed' and not c.attisdropped
-  left join (pg_attribute i join pg_index x on x.indrelid = i.attrelid and x.indisunique and x.indpred is null)
-    on i.attrelid = t.oid and i.attname = 'id' and x.indkey::text = i.attnum::text
   where t.relnamespace = current_schema()::regnamespace
   and t.relkind in ('r', 'p')
   and not t.relispartition
@@ -30,14 +38,21 @@ const FIND = sql(`
 /** Spans all clients: key rotation covers the whole database. */
 export async function findSealedColumns(db: Queryable): Promise<SealedColumn[]> {
   const columns = await db.query<SealedColumn>(FIND);
-  const withoutId = columns.find(({ idType }) => idType === null);
+  const withoutKey = columns.find(({ key }) => key === null);
   // Skipping the column would leave secrets under a key that operators believe to be unused.
-  if (withoutId)
-    throw new Error(`${withoutId.table}.${withoutId.column} cannot be rotated: its table has no unique id`);
+  if (withoutKey)
+    throw new Error(
+      `${withoutKey.table}.${withoutKey.column} cannot be rotated: its table has no primary key`,
+    );
   return columns;
 }
 
 const quoteIdentifier = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
+/** SQL: the columns of the primary key of the table `t`, and as an array of texts. */
+const keyColumns = ({ key }: SealedColumn) => key.map(({ name }) => `t.${quoteIdentifier(name)}`).join(", ");
+const keyTexts = ({ key }: SealedColumn) =>
+  `array[${key.map(({ name }) => `t.${quoteIdentifier(name)}::text`).join(", ")}]`;
 
 /**
  * Values of a column sealed with one key. Opening the sample proves that the configured key is the right one.
@@ -49,62 +64,56 @@ export interface SealedKeyUsage {
 }
 
 /** Spans all clients: counts the column's values by the key that sealed them. */
-export async function listKeyUsage(
-  db: Queryable,
-  { table, column, idType }: SealedColumn,
-): Promise<SealedKeyUsage[]> {
-  const rows = await db.query<SealedValue & { key: string; count: string }>(`
-    select s.key, s.count, s.id, t.${quoteIdentifier(column)} as sealed
-    from (
-      select split_part(${quoteIdentifier(column)}, '.', 1) as key, count(*) as count, min(id::text) as id
-      from ${quoteIdentifier(table)}
-      where ${quoteIdentifier(column)} is not null
-      group by 1
-    ) s
-    join ${quoteIdentifier(table)} t on t.id = s.id::${idType}`);
-  return rows.map(({ key, count, id, sealed }) => ({
-    keyId: key,
-    count: Number(count),
-    sample: { id, sealed },
-  }));
+export async function listKeyUsage(db: Queryable, sealed: SealedColumn): Promise<SealedKeyUsage[]> {
+  const column = `t.${quoteIdentifier(sealed.column)}`;
+  const rows = await db.query<{ keyId: string; count: string; sample: SealedValue }>(`
+    select
+      split_part(${column}, '.', 1) as "keyId",
+      count(*) as count,
+      (array_agg(json_build_object('key', ${keyTexts(sealed)}, 'sealed', ${column}) order by ${keyColumns(sealed)}))[1] as sample
+    from ${quoteIdentifier(sealed.table)} t
+    where ${column} is not null
+    group by 1`);
+  return rows.map((row) => ({ ...row, count: Number(row.count) }));
 }
 
-/** Spans all clients: returns the next values after an id that are sealed with another key than `keyId`. */
+/** Spans all clients: returns the next values after a key that are sealed with another key than `keyId`. */
 export function listStaleValues(
   db: Queryable,
-  { table, column, idType }: SealedColumn,
-  { keyId, after, limit }: { keyId: string; after: string | undefined; limit: number },
+  sealed: SealedColumn,
+  { keyId, after, limit }: { keyId: string; after: readonly string[] | undefined; limit: number },
 ): Promise<SealedValue[]> {
-  const position = after === undefined ? "" : `and id > $3::${idType}`;
-  const values = [keyId, limit, ...(after === undefined ? [] : [after])];
+  const column = `t.${quoteIdentifier(sealed.column)}`;
+  const position = sealed.key.map(({ type }, index) => `$${index + 3}::${type}`).join(", ");
   return db.query<SealedValue>(
-    `select id::text as id, ${quoteIdentifier(column)} as sealed
-    from ${quoteIdentifier(table)}
-    where split_part(${quoteIdentifier(column)}, '.', 1) <> $1
-    ${position}
-    order by ${quoteIdentifier(table)}.id
+    `select ${keyTexts(sealed)} as key, ${column} as sealed
+    from ${quoteIdentifier(sealed.table)} t
+    where split_part(${column}, '.', 1) <> $1
+    ${after === undefined ? "" : `and (${keyColumns(sealed)}) > (${position})`}
+    order by ${keyColumns(sealed)}
     limit $2`,
-    values,
+    [keyId, limit, ...(after ?? [])],
   );
 }
 
 /** Spans all clients: replaces values that have not changed since they were read; returns how many. */
 export async function replaceSealedValues(
   db: Database,
-  { table, column, idType }: SealedColumn,
+  { table, column, key }: SealedColumn,
   values: readonly (SealedValue & { replacement: string })[],
 ): Promise<number> {
   const rows = await db.query(
     `update ${quoteIdentifier(table)} as t
     set ${quoteIdentifier(column)} = v.replacement
-    from unnest($1::${idType}[], $2::text[], $3::text[]) as v (id, sealed, replacement)
-    where t.id = v.id
+    from unnest(${["$1::text[]", "$2::text[]", ...key.map(({ type }, index) => `$${index + 3}::${type}[]`)].join(", ")})
+      as v (${["sealed", "replacement", ...key.map((_, index) => `key_${index}`)].join(", ")})
+    where ${key.map(({ name }, index) => `t.${quoteIdentifier(name)} = v.key_${index}`).join(" and ")}
     and t.${quoteIdentifier(column)} = v.sealed
     returning 1 as one`,
     [
-      values.map(({ id }) => id),
       values.map(({ sealed }) => sealed),
       values.map(({ replacement }) => replacement),
+      ...key.map((_, index) => values.map((value) => value.key[index])),
     ],
   );
   return rows.length;

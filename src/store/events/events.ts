@@ -1,4 +1,4 @@
-import { type Queryable, sql } from "../database/database.ts";
+import { type Database, type Queryable, sql } from "../database/database.ts";
 
 /** An event, the state of its delivery, and the configuration that decides whether it is delivered. */
 export interface EventRow {
@@ -38,7 +38,7 @@ export interface AttemptRow {
  */
 export const EVENT_STATUS = `
     case
-      when d.state in ('pending', 'in_flight', 'retrying') then 'pending'
+      when d.state in ('pending', 'retrying') then 'pending'
       when d.state in ('skipped', 'cancelled') then 'skipped'
       else d.state
     end`;
@@ -53,7 +53,7 @@ const FIND = sql(`
   select ${EVENT_COLUMNS}, e.payload
   from events e
   join deliveries d on d.client_id = e.client_id and d.id = e.id
-  left join webhook_configs w on w.id = e.client_id
+  left join webhook_configs w on w.client_id = e.client_id
   where e.client_id = $1
   and e.id = $2`);
 
@@ -92,3 +92,47 @@ export async function replacePayload(
 /** Oldest first. */
 export const listAttempts = (db: Queryable, clientId: string, eventId: string): Promise<AttemptRow[]> =>
   db.query<AttemptRow>(LIST_ATTEMPTS, [clientId, eventId]);
+
+/** Identifies a delivery by its client and its event. */
+export interface DeliveryRef {
+  clientId: string;
+  id: string;
+}
+
+/** Statements that write several rows use this order, so that two of them cannot deadlock. */
+export const sortById = <T extends { id: string }>(rows: readonly T[]): T[] =>
+  [...rows].sort((one, other) => (one.id < other.id ? -1 : 1));
+
+/**
+ * SQL: true for every event id. It makes the planner expect one or two rows and look each up by key.
+ * Expecting many, it would scan all partitions, unaware that each lookup touches only one.
+ */
+export const smallSetHint = (id: string): string => `${id} like 'evt%'`;
+
+/** SQL: compiling a plan for all partitions takes longer than running it. Applies to the transaction. */
+export const WITHOUT_JIT = "set_config('jit', 'off', true)";
+
+const DISABLE_JIT = sql(`select ${WITHOUT_JIT}`);
+
+/** The waiting deliveries of one key; null for events without a key. */
+export interface WaitingDeliveries {
+  key: string | null;
+  waiting: number;
+  /** Id of the event that was accepted first. */
+  oldest_id: string;
+}
+
+/** Reads the index on the status. */
+const COUNT_WAITING = sql(`
+  select d.key, count(*)::integer as waiting, min(d.id) as oldest_id
+  from deliveries d
+  where d.client_id = $1
+  and (${EVENT_STATUS}) = 'pending'
+  group by d.key`);
+
+/** Counts a client's waiting deliveries by key. */
+export const countWaitingDeliveries = (db: Database, clientId: string): Promise<WaitingDeliveries[]> =>
+  db.transaction(async (tx) => {
+    await tx.query(DISABLE_JIT);
+    return tx.query<WaitingDeliveries>(COUNT_WAITING, [clientId]);
+  });

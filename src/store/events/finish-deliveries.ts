@@ -1,5 +1,5 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { smallSetHint, sortById } from "./delivery-refs.ts";
+import { smallSetHint, sortById } from "./events.ts";
 
 /** Columns of an attempt. */
 export interface AttemptRecord {

@@ -2,7 +2,7 @@ import { MINUTE } from "../../runtime/durations.ts";
 import { textArray, timestampArray, uuidArray } from "../database/binary-arrays.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { selectAliveClients } from "../tenants/clients.ts";
-import type { DeliveryRef } from "./delivery-refs.ts";
+import type { DeliveryRef } from "./events.ts";
 
 /** An event recorded more than this after it occurred is late. */
 export const LATE_AFTER_MS = 5 * MINUTE;
@@ -75,7 +75,7 @@ const INSERT = sql(`
       end as outcome
     from input i
     left join alive a on a.id = i.client_id
-    left join webhook_configs c on c.id = i.client_id
+    left join webhook_configs c on c.client_id = i.client_id
     left join fresh f on f.client_id = i.client_id and f.fingerprint = i.fingerprint
   ),
   recorded as (
@@ -140,3 +140,34 @@ const toRecorded = (events: readonly NewEvent[], outcomes: readonly InsertOutcom
       ? []
       : [{ clientId: client_id, id, isDue: outcomes[place] === "due" }],
   );
+
+/** Fingerprints identify repetitions of events; insertEvents writes them. */
+
+const FIND_FINGERPRINT = sql(`
+  select 1 as one
+  from event_fingerprints
+  where client_id = $1
+  and fingerprint = $2`);
+
+export async function hasFingerprint(db: Queryable, clientId: string, fingerprint: string): Promise<boolean> {
+  const rows = await db.query(FIND_FINGERPRINT, [clientId, fingerprint]);
+  return rows.length > 0;
+}
+
+const DELETE_OLD_FINGERPRINTS = sql(`
+  delete from event_fingerprints
+  where ctid = any(array(
+    select ctid
+    from event_fingerprints
+    where seen_at < now() - $1 * interval '1 millisecond'
+    limit $2
+  ))
+  returning 1 as one`);
+
+/**
+ * Spans all clients: deletes up to `limit` fingerprints older than `maxAgeMs` milliseconds; returns how many.
+ */
+export async function deleteOldFingerprints(db: Queryable, maxAgeMs: number, limit: number): Promise<number> {
+  const rows = await db.query(DELETE_OLD_FINGERPRINTS, [maxAgeMs, limit]);
+  return rows.length;
+}

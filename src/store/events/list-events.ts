@@ -1,4 +1,4 @@
-import { onAbort } from "../../runtime/async/on-abort.ts";
+import { onAbort } from "../../runtime/async/timeouts-and-retries.ts";
 import { firstIdAt } from "../../runtime/ids.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { DatabaseUnavailable, isStatementTimeout } from "../database/faults.ts";
@@ -7,9 +7,9 @@ import {
   findRarest,
   type IndexedFilter,
   type Order,
+  type PageRequest,
   withOrderedScans,
-} from "../database/list-scans.ts";
-import type { PageRequest } from "../database/paging.ts";
+} from "../database/paging.ts";
 import { EVENT_COLUMNS, EVENT_STATUS, type EventRow } from "./events.ts";
 import { LATE_AFTER_MS } from "./insert-events.ts";
 
@@ -166,7 +166,7 @@ export function countStatement(clientId: string, { statuses, filters }: EventCou
   from (
     select w.webhook_url is null or coalesce(e.key = any(w.disabled_keys), false) as is_held
     from (${slices.map((slice) => selectSlice(slice, { client, column: "key" })).join(" union all ")}) e
-    left join webhook_configs w on w.id = ${client}
+    left join webhook_configs w on w.client_id = ${client}
   ) counted`;
   return { text, values };
 }
@@ -217,7 +217,7 @@ export function listStatement(
     and id = found.id
     limit 1
   ) d
-  left join webhook_configs w on w.id = ${client}
+  left join webhook_configs w on w.client_id = ${client}
   order by e.id ${order}`;
   return { text, values };
 }

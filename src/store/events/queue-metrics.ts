@@ -1,4 +1,7 @@
-import { type Queryable, sql } from "../database/database.ts";
+import { type Database, type Queryable, sql } from "../database/database.ts";
+import { isStatementTimeout } from "../database/faults.ts";
+import { isClientAlive } from "../tenants/clients.ts";
+import { EVENT_STATUS } from "./events.ts";
 
 /** Rows of one client that are in the same situation. */
 export interface QueueGroup {
@@ -56,3 +59,74 @@ export const groupDeliveries = (db: Queryable): Promise<DeliveryGroup[]> =>
 /** Spans all clients: counts the deliveries that failed within this time. */
 export const countFailedDeliveries = (db: Queryable, withinMs: number): Promise<FailureGroup[]> =>
   db.query<FailureGroup>(COUNT_FAILED, [withinMs]);
+
+/**
+ * missing: a delivery is pending or retrying and has no row in delivery_queue, so it is never made.
+ * orphaned: a row of delivery_queue has no delivery that is pending or retrying.
+ * different: both exist, with different clients or numbers of attempts.
+ */
+export interface QueueMismatch {
+  kind: "missing" | "orphaned" | "different";
+  count: number;
+  /** The smallest id of an event. */
+  example: string;
+}
+
+/**
+ * Spans all clients. One statement, so that it sees both tables at the same moment. `offset 0` makes Postgres read the index on
+ * the status for each client, and not all deliveries: 0.9 s for 2,000 clients, 200,000 rows and 2,200,000 deliveries.
+ */
+const FIND_MISMATCHES = sql(`
+  with waiting as (
+    select d.id, d.client_id, d.attempts
+    from clients c
+    cross join lateral (
+      select d.id, d.client_id, d.attempts
+      from deliveries d
+      where d.client_id = c.id
+      and ${EVENT_STATUS} = 'pending'
+      offset 0
+    ) d
+    where ${isClientAlive("c.id")}
+  ),
+  queued as (
+    select id, client_id, attempts
+    from delivery_queue
+    where ${isClientAlive("client_id")}
+  ),
+  mismatches as (
+    select
+      coalesce(w.id, q.id) as id,
+      case when q.id is null then 'missing' when w.id is null then 'orphaned' else 'different' end as kind
+    from waiting w
+    full join queued q on q.id = w.id
+    where q.id is null
+    or w.id is null
+    or q.client_id <> w.client_id
+    or q.attempts <> w.attempts
+    limit $1
+  )
+  select kind, count(*)::integer as count, min(id) as example
+  from mismatches
+  group by kind
+  order by kind`);
+
+/** Without the JIT: compiling a plan for all partitions takes longer than running it. */
+const limitStatement = (timeoutMs: number): string =>
+  `set local statement_timeout = ${timeoutMs}; set local jit = off`;
+
+/** Counts rows of delivery_queue and deliveries that disagree, `limit` at most; undefined when it takes longer than the timeout. */
+export async function findQueueMismatches(
+  db: Database,
+  { limit, timeoutMs }: { limit: number; timeoutMs: number },
+): Promise<QueueMismatch[] | undefined> {
+  try {
+    return await db.transaction(async (tx) => {
+      await tx.query(limitStatement(timeoutMs));
+      return tx.query<QueueMismatch>(FIND_MISMATCHES, [limit]);
+    });
+  } catch (error) {
+    if (isStatementTimeout(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,5 +1,6 @@
+import { HOUR } from "../../runtime/durations.ts";
+import { timeOfId } from "../../runtime/ids.ts";
 import { type Queryable, sql } from "../database/database.ts";
-import { firstIdOfEachHour } from "../stats/client-hours.ts";
 import { EVENT_COLUMNS, EVENT_STATUS, type EventRow } from "./events.ts";
 
 const DELIVERY_COLUMNS =
@@ -12,7 +13,7 @@ const SET_DUE_NOW = "state = 'pending', skip_reason = null, next_attempt_at = no
 const CAN_BE_DELIVERED = `exists (
       select
       from events e
-      join webhook_configs w on w.id = e.client_id
+      join webhook_configs w on w.client_id = e.client_id
       where e.client_id = $1
       and e.id = $2
       and w.webhook_url is not null
@@ -77,7 +78,7 @@ const RETRY = sql(`
   select ${EVENT_COLUMNS}
   from latest d
   join events e on e.client_id = $1 and e.id = $2
-  left join webhook_configs w on w.id = $1`);
+  left join webhook_configs w on w.client_id = $1`);
 
 /** The first and the last id bound the search, so that Postgres skips the other partitions. */
 const REPLAY = sql(`
@@ -115,6 +116,16 @@ export async function retryEvent(
 ): Promise<EventRow | undefined> {
   const [row] = await db.query<EventRow>(RETRY, [clientId, eventId]);
   return row;
+}
+
+/** One id of each hour; ids of the same hour are equivalent in late_changes. */
+function firstIdOfEachHour(ids: readonly string[]): string[] {
+  const idsByHour = new Map<number, string>();
+  for (const id of ids) {
+    const hour = Math.floor(timeOfId(id) / HOUR);
+    if (!idsByHour.has(hour)) idsByHour.set(hour, id);
+  }
+  return [...idsByHour.values()];
 }
 
 /** Makes deliveries that still have `status` due now, in bulk; returns how many. `ids` must be sorted. */

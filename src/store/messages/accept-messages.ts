@@ -66,7 +66,7 @@ const ACCEPT = sql(`
     from sendable
     where key_id is not null
     order by key_id
-    on conflict (id) do update
+    on conflict (client_id, id) do update
     set fingerprint = excluded.fingerprint, reply_sealed = excluded.reply_sealed, created_at = now()
     where k.created_at < now() - $14 * interval '1 millisecond'
     returning id
@@ -185,8 +185,8 @@ const FIND_REJECTIONS = sql(`
   select i.id, k.fingerprint, k.reply_sealed, c.status as channel_status
   from json_to_recordset($1) as i (client_id uuid, id text, channel_id text, key_id uuid)
   left join idempotency_keys k
-    on k.id = i.key_id
-    and k.client_id = i.client_id
+    on k.client_id = i.client_id
+    and k.id = i.key_id
     and k.created_at >= now() - $2 * interval '1 millisecond'
   left join channels c on c.client_id = i.client_id and c.id = i.channel_id`);
 

@@ -1,8 +1,7 @@
-import { COMMIT_IN_MEMORY } from "../database/commit-in-memory.ts";
-import { type Queryable, sql } from "../database/database.ts";
-import { sortById } from "../events/delivery-refs.ts";
-import { IS_NOT_QUARANTINED, IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/deaths.ts";
+import { COMMIT_IN_MEMORY, type Queryable, sql } from "../database/database.ts";
+import { sortById } from "../events/events.ts";
 import { IS_HELD, IS_NOT_HELD } from "../processes/queue-hold.ts";
+import { IS_NOT_QUARANTINED, IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/workers.ts";
 import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 
 /** Everything here spans all clients: dispatchers claim the rows of sends. */
@@ -140,16 +139,22 @@ const SUSPECT = `s.${IS_SUSPECT} and s.${IS_NOT_QUARANTINED} and s.next_attempt_
  * Retries come first: they were accepted before the others. The lock allows a concurrent acceptance of a message that
  * waits for this one. The commit need not reach the disk: a send whose claim is lost is not marked, and MARK_SENDING
  * saves the claim too. `(select $n)`: otherwise Postgres may plan the statement anew each time. `ctid`: with statistics of
- * an empty table the planner would read all sends to join a few by their keys. Sends of deleted clients have no channel.
+ * an empty table the planner would read all sends to join a few by their keys; in the last join it would combine channels and
+ * messages by their client. Sends of deleted clients have no channel.
  * `unknown` is not settled: its dispatcher reported a failure since.
  */
 const CLAIM = sql(`
   with due as materialized (
     select found.row
     from unnest(
-      (select $3::text[]), (select $4::text[]), (select $5::boolean[]), (select $6::integer[]), (select $7::timestamptz[])
-    ) as wanted (channel_id, batch_id, is_suspect, max, after)
-    join channels c on c.id = wanted.channel_id and c.status = 'connected' and c.token_sealed is not null
+      (select $3::uuid[]), (select $4::text[]), (select $5::text[]), (select $6::boolean[]), (select $7::integer[]),
+      (select $8::timestamptz[])
+    ) as wanted (client_id, channel_id, batch_id, is_suspect, max, after)
+    join channels c
+      on c.client_id = wanted.client_id
+      and c.id = wanted.channel_id
+      and c.status = 'connected'
+      and c.token_sealed is not null
     cross join lateral (
       select row
       from (${selectDue(RETRIED)}
@@ -195,7 +200,7 @@ export function claimSends(
 ): Promise<ClaimedSend[]> {
   const column = <Name extends keyof SendClaimRequest>(name: Name) =>
     requests.map((request) => request[name]);
-  const keys = [column("channelId"), column("batchId"), column("isSuspect")];
+  const keys = [column("clientId"), column("channelId"), column("batchId"), column("isSuspect")];
   return db.query<ClaimedSend>(CLAIM, [token, worker, ...keys, column("max"), column("after")]);
 }
 

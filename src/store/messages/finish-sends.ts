@@ -1,8 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { sortById } from "../events/delivery-refs.ts";
-import { UNSETTLED_STATUSES } from "./lifecycle.ts";
-import { appendAttempt, type PlatformAttempt } from "./platform-attempts.ts";
-import { sendingStep } from "./settled-sends.ts";
+import { sortById } from "../events/events.ts";
+import { appendAttempt, type PlatformAttempt, sendingStep, UNSETTLED_STATUSES } from "./lifecycle.ts";
 
 /**
  * Outcome of a claimed send. accepted: the platform has the message. refused: it failed for good. settled: a status webhook

@@ -58,3 +58,61 @@ const PAIRS = statuses.flatMap((from) => transitionsOf(from).map((to) => `('${fr
 
 /** SQL: true when a message may move from one status to the other. */
 export const canMove = (from: string, to: string): string => `(${from}, ${to}) in (${PAIRS})`;
+
+/** Columns of a message that its events contain. */
+export interface MessageEventRow {
+  client_id: string;
+  id: string;
+  channel_id: string;
+  platform: string;
+  recipient: string;
+  external_ref: string | null;
+  channel_external_ref: string | null;
+  platform_message_id: string | null;
+}
+
+export interface SettledSend extends MessageEventRow {
+  /** Error of a failed message, as JSON. */
+  error: string | null;
+}
+
+/** Columns of SettledSend, from the message `m`. */
+export const SETTLED_COLUMNS = `
+    m.client_id, m.id, m.channel_id, m.platform, m.recipient, m.platform_message_id, m.error, m.external_ref,
+    (select c.external_ref from channels c where c.client_id = m.client_id and c.id = m.channel_id) as channel_external_ref`;
+
+/**
+ * SQL: prefix of the timeline of the message `m`: the `sending` step, if the send was started and the step is
+ * missing.
+ */
+export const sendingStep = (startedAt: string): string => `case
+      when ${startedAt} is null or m.timeline @> '[{"status": "sending"}]' then '[]'
+      else jsonb_build_array(jsonb_build_object('status', 'sending', 'at', ${startedAt}))
+    end`;
+
+/** An attempt to send a message to its platform, without its number. */
+export interface PlatformAttempt {
+  /** When the first request was made, in ISO 8601. */
+  at: string;
+  outcome: "accepted" | "rejected" | "retry" | "unknown";
+  /** Of the last response; null without one. */
+  status_code: number | null;
+  /** Null when the dispatcher died before it measured it. */
+  duration_ms: number | null;
+  /** Why the message was rejected, is retried or has an unknown outcome, as JSON. */
+  error: string | null;
+}
+
+/** A stored attempt; keys that are absent mean null. */
+export type StoredAttempt = Partial<PlatformAttempt> &
+  Pick<PlatformAttempt, "at" | "outcome"> & { attempt: number };
+
+/** The retries of a day are fewer; a message that exceeds this keeps its first attempt and the last ones. */
+const MAX_STORED_ATTEMPTS = 100;
+
+/** SQL: the attempts with one more, which is a jsonb object. */
+export const appendAttempt = (attempts: string, attempt: string): string => `
+      case
+        when jsonb_array_length(${attempts}) >= ${MAX_STORED_ATTEMPTS} then ${attempts} - 1
+        else ${attempts}
+      end || ${attempt}`;

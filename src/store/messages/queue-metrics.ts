@@ -53,18 +53,18 @@ const GROUP_SENDS = sql(`
     n.next_attempt_at,
     n.oldest_id
   from counted n
-  left join channels c on c.id = n.channel_id`);
+  left join channels c on c.client_id = n.client_id and c.id = n.channel_id`);
 
 const FIND_SITUATION = sql(`
   with found as (
-    select channel_id,${SITUATION_FACTS}
+    select client_id, channel_id,${SITUATION_FACTS}
     from sends
     where client_id = $1
     and id = $2
   )
   select n.channel_id, ${SITUATION}
   from found n
-  left join channels c on c.id = n.channel_id`);
+  left join channels c on c.client_id = n.client_id and c.id = n.channel_id`);
 
 const COUNT_FAILED = sql(`
   select client_id, false as is_bulk, count(*)::integer as count

@@ -1,7 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { deathsAfterExpiry, isLeaseExpired, type LeaseLimits } from "../processes/workers.ts";
-import { appendAttempt } from "./platform-attempts.ts";
-import { SETTLED_COLUMNS, type SettledSend, sendingStep } from "./settled-sends.ts";
+import { appendAttempt, SETTLED_COLUMNS, type SettledSend, sendingStep } from "./lifecycle.ts";
 
 /** Everything here spans all clients: it recovers sends that a dead dispatcher had claimed. */
 

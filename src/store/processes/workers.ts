@@ -98,3 +98,30 @@ export const deathsAfterExpiry = (row: string): string => `${row}.deaths + exist
       where w.id = ${row}.worker_id
       and w.heartbeat_at <= now() - $1 * interval '1 millisecond'
     )::integer`;
+
+/**
+ * A claimed row counts a death when its worker dies, because the row may be the cause. With SUSPECT_DEATHS it is
+ * a suspect and processed alone, so that other rows do not share its deaths. With MAX_DEATHS it is quarantined
+ * and no longer processed.
+ */
+export const SUSPECT_DEATHS = 2;
+export const MAX_DEATHS = 5;
+
+/** SQL with literals: with parameters Postgres would not use the partial indexes of suspects. */
+export const IS_SUSPECT = `deaths >= ${SUSPECT_DEATHS}`;
+export const IS_NOT_SUSPECT = `deaths < ${SUSPECT_DEATHS}`;
+export const IS_QUARANTINED = `deaths >= ${MAX_DEATHS}`;
+export const IS_NOT_QUARANTINED = `deaths < ${MAX_DEATHS}`;
+
+const LOCK = sql(
+  "select pg_try_advisory_xact_lock(hashtext('herald:recovery ' || $1::text)) as \"isLocked\"",
+);
+
+/**
+ * False while another process recovers the queue. The lock ends with the transaction: a session lock would leak through a
+ * pooler.
+ */
+export async function lockRecovery(tx: Queryable, queue: "deliveries" | "sends"): Promise<boolean> {
+  const [row] = await tx.query<{ isLocked: boolean }>(LOCK, [queue]);
+  return row?.isLocked ?? false;
+}

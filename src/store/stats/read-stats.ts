@@ -1,5 +1,5 @@
 import { type Queryable, type Statement, sql } from "../database/database.ts";
-import { countNames, STATS_SUBJECTS, type StatsSubject } from "./subjects.ts";
+import { countNames, STATS_SUBJECTS, type StatsSubject } from "./hours.ts";
 
 /** Figures of one interval and one channel or key. */
 export interface StatsRow {
@@ -58,4 +58,49 @@ export function readStats(
   return dimension === undefined
     ? db.query<StatsRow>(all, values)
     : db.query<StatsRow>(one, [...values, dimension]);
+}
+
+const READ_PROGRESS = sql(`
+  select rolled_up_to
+  from stats_progress
+  where subject = $1`);
+
+/** All figures include at least the changes committed before this time. */
+export async function readProgress(db: Queryable, { name }: StatsSubject): Promise<Date> {
+  const [row] = await db.query<{ rolled_up_to: Date }>(READ_PROGRESS, [name]);
+  return (row as { rolled_up_to: Date }).rolled_up_to;
+}
+
+/** Never goes backwards: a scheduler that froze may report an older run. */
+const SAVE_PROGRESS = sql(`
+  update stats_progress
+  set rolled_up_to = $2
+  where subject = $1
+  and rolled_up_to < $2`);
+
+export async function saveProgress(db: Queryable, { name }: StatsSubject, rolledUpTo: Date): Promise<void> {
+  await db.query(SAVE_PROGRESS, [name, rolledUpTo]);
+}
+
+const deleteStatement = (table: StatsSubject["table"]) =>
+  sql(`
+  delete from ${table}
+  where ctid = any(array(
+    select ctid
+    from ${table}
+    where start < now() - $1 * interval '1 millisecond'
+    limit $2
+  ))
+  returning 1 as one`);
+
+const DELETE_OLD = { messages: deleteStatement("message_stats"), events: deleteStatement("event_stats") };
+
+/** Spans all clients: deletes up to `limit` rows of hours that started `maxAgeMs` ago; returns how many. */
+export async function deleteOldStats(
+  db: Queryable,
+  { name }: StatsSubject,
+  { maxAgeMs, limit }: { maxAgeMs: number; limit: number },
+): Promise<number> {
+  const rows = await db.query(DELETE_OLD[name], [maxAgeMs, limit]);
+  return rows.length;
 }

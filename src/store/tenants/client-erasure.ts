@@ -19,6 +19,7 @@ const CONFIGURATION = [
   "number_pins",
   "ad_accounts",
   "ad_connections",
+  "webhook_configs",
 ] as const;
 
 const MARK = sql(`
@@ -27,10 +28,7 @@ const MARK = sql(`
   where id = $1
   and deleted_at is null`);
 
-const DELETE_CONFIGURATION = [
-  ...CONFIGURATION.map((table) => `delete from ${table} where client_id = $1`),
-  "delete from webhook_configs where id = $1",
-].map(sql);
+const DELETE_CONFIGURATION = CONFIGURATION.map((table) => sql(`delete from ${table} where client_id = $1`));
 
 /** Marks the client and deletes its credentials, channels, tokens and configuration in one transaction. */
 export async function markClientDeleted(db: Database, clientId: string): Promise<void> {
@@ -131,7 +129,7 @@ const HISTORY: readonly (readonly [table: string, erase: (table: string) => Eras
   ["events", eraseById],
   ["event_fingerprints", eraseByRow],
   ["messages", eraseById],
-  ["idempotency_keys", eraseByPages],
+  ["idempotency_keys", eraseByRow],
   ["late_changes", eraseByPages],
 ];
 

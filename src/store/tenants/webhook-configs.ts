@@ -1,8 +1,7 @@
 import { type Queryable, sql } from "../database/database.ts";
 
 export interface WebhookConfigRow {
-  /** The client's id. */
-  id: string;
+  client_id: string;
   webhook_url: string | null;
   secret_sealed: string | null;
   /** Last four characters, so that showing the configuration does not open the secret. */
@@ -15,24 +14,24 @@ export interface WebhookConfigRow {
 }
 
 const COLUMNS =
-  "id, webhook_url, secret_sealed, secret_last4, former_secret_sealed, former_secret_until, disabled_keys, token_header";
+  "client_id, webhook_url, secret_sealed, secret_last4, former_secret_sealed, former_secret_until, disabled_keys, token_header";
 
 const FIND = sql(`
   select ${COLUMNS}
   from webhook_configs
-  where id = $1`);
+  where client_id = $1`);
 
 const LIST_URLS = sql(`
-  select id, webhook_url
+  select client_id, webhook_url
   from webhook_configs
-  where id = any($1)
+  where client_id = any($1)
   and webhook_url is not null`);
 
 /** Spans all clients: the addresses of these clients' backends. */
 export const listWebhookUrls = (
   db: Queryable,
   clientIds: readonly string[],
-): Promise<{ id: string; webhook_url: string }[]> =>
+): Promise<{ client_id: string; webhook_url: string }[]> =>
   clientIds.length === 0 ? Promise.resolve([]) : db.query(LIST_URLS, [clientIds]);
 
 /** Locks the client, because its configuration may have no row yet. Its events can still be recorded. */
@@ -46,13 +45,13 @@ const LOCK_CLIENT = sql(`
 const LOCK = sql(`
   select ${COLUMNS}
   from webhook_configs
-  where id = $1
+  where client_id = $1
   for update`);
 
 const SAVE = sql(`
   insert into webhook_configs (${COLUMNS})
   values ($1, $2, $3, $4, $5, $6, $7, $8)
-  on conflict (id) do update
+  on conflict (client_id) do update
   set
     webhook_url = excluded.webhook_url,
     secret_sealed = excluded.secret_sealed,
@@ -63,7 +62,7 @@ const SAVE = sql(`
     token_header = excluded.token_header`);
 
 const emptyWebhookConfig = (clientId: string): WebhookConfigRow => ({
-  id: clientId,
+  client_id: clientId,
   webhook_url: null,
   secret_sealed: null,
   secret_last4: null,
@@ -92,7 +91,7 @@ export async function lockWebhookConfig(tx: Queryable, clientId: string): Promis
 export async function saveWebhookConfig(
   tx: Queryable,
   clientId: string,
-  row: Omit<WebhookConfigRow, "id">,
+  row: Omit<WebhookConfigRow, "client_id">,
 ): Promise<void> {
   await tx.query(SAVE, [
     clientId,

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { processCommand } from "../../../src/local/process-commands.ts";
-import { withTimeout } from "../../../src/runtime/async/with-timeout.ts";
+import { processCommand } from "../../../src/local/cluster.ts";
+import { withTimeout } from "../../../src/runtime/async/timeouts-and-retries.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import type { BenchContext, BenchProcess } from "./context.ts";
 

@@ -1,6 +1,6 @@
 import "reflect-metadata";
 import { container } from "tsyringe";
-import { registerShared } from "../../../src/composition/shared.ts";
+import { registerShared } from "../../../src/composition/process.ts";
 import {
   DATABASE,
   EVENT_NOTIFIER,

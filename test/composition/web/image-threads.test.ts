@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { BroadcastChannel } from "node:worker_threads";
 import t, { type Test } from "tap";
 import { createImageThreads } from "../../../src/composition/web/image-threads.ts";
-import { createMetrics } from "../../../src/runtime/metrics/metrics.ts";
+import { createMetrics } from "../../../src/runtime/metrics.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { RELEASE_CHANNEL } from "../../fixtures/images/failing-thread.ts";
 import { TINY_IMAGES } from "../../fixtures/images/images.ts";

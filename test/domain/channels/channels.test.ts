@@ -2,7 +2,7 @@ import t from "tap";
 import type { ConnectOutcome } from "../../../src/domain/channels/channels.ts";
 import { disconnectChannel } from "../../../src/domain/channels/channels.ts";
 import { deleteClient } from "../../../src/domain/tenants/delete-client.ts";
-import { openChannelToken } from "../../../src/security/channel-token.ts";
+import { openChannelToken } from "../../../src/security/sealed-tokens.ts";
 import { createSecretBox } from "../../../src/security/secret-box.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";

@@ -184,7 +184,7 @@ t.test("watermarks are applied together with other updates in one webhook", asyn
   t.same(
     told.sort(),
     ["0 read", "1 delivered", "m_in"],
-    "a message that is read gets no delivered event any more",
+    "a message that is read no longer gets a delivered event",
   );
 });
 

@@ -213,7 +213,7 @@ t.test("the message intake", async (t) => {
     t.equal(statements.length, 2);
   });
 
-  t.test("a message is tried again when nothing rejects it any more", async (t) => {
+  t.test("a message is tried again when nothing rejects it now", async (t) => {
     const { tenant, channel } = await setUpChannel();
     await api.db.query("update channels set status = 'needs_reauth' where id = $1", [channel]);
     const { intake, statements } = openIntake({

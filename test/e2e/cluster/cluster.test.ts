@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { freePort } from "../../../src/local/server-process.ts";
-import type { Fields } from "../../../src/runtime/logging/log.ts";
+import type { Fields } from "../../../src/runtime/log.ts";
 import { createApiCall, productRoutes } from "../../fixtures/http/api.ts";
 import { startProcess } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";

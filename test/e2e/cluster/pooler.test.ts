@@ -3,7 +3,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { serverAccount } from "../../../src/local/postgres.ts";
 import { freePort, isResponding, startServer } from "../../../src/local/server-process.ts";
-import type { Fields } from "../../../src/runtime/logging/log.ts";
+import type { Fields } from "../../../src/runtime/log.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";

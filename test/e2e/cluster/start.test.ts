@@ -9,8 +9,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { readEnvFile } from "../../../src/local/env-file.ts";
 import { freePort } from "../../../src/local/server-process.ts";
+import { readEnvFile } from "../../../src/local/settings.ts";
 import { startLocally } from "../../../src/local/start.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";

@@ -1,8 +1,9 @@
-import t, { type Test } from "tap";
+import type { Test } from "tap";
+import t from "tap";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { MINUTE } from "../../../src/runtime/durations.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
-import { MAX_DEATHS, SUSPECT_DEATHS } from "../../../src/store/processes/deaths.ts";
+import { MAX_DEATHS, SUSPECT_DEATHS } from "../../../src/store/processes/workers.ts";
 import { recoverQueue } from "../../../workers/dispatcher/delivering/deliveries.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { startClientBackend } from "../../fixtures/events/client-backend.ts";
@@ -89,8 +90,8 @@ t.test("an event that kills each of its dispatchers is quarantined, and no other
   const others = [await makeEvent(1), await makeEvent(1)];
   /** Kills a dispatcher that has the poisonous event and these in flight; returns the suspects in flight. */
   const killDispatcher = async (neighbours: typeof others, deaths: number) => {
-    const [dispatcher] = await Promise.all([cluster.startDispatcher(), cluster.recover()]);
     const before = arrivals(poison.id).length;
+    const [dispatcher] = await Promise.all([cluster.startDispatcher(), cluster.recover()]);
     await until("the event arrives", () => arrivals(poison.id).length > before);
     await until("its neighbours arrive", () => neighbours.every(({ id }) => arrivals(id).length === 1));
     const inFlight = await listInFlight();

@@ -1,5 +1,5 @@
 import t from "tap";
-import { MAX_CALLS_PER_BATCH } from "../../../src/platforms/client/batch.ts";
+import { MAX_CALLS_PER_BATCH } from "../../../src/platforms/client/client.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { insertReport } from "../../../src/store/ads/insights-reports.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";

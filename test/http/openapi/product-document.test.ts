@@ -7,7 +7,7 @@ import { READ_LIMITS } from "../../../src/http/request/body-memory.ts";
 import { MINUTE } from "../../../src/runtime/durations.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { SIGNUP_ERROR_CODES } from "../../../src/schema/enumerations.ts";
-import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../../src/schema/history/stored-errors.ts";
+import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../../src/schema/errors.ts";
 import { productRoutes } from "../../fixtures/http/api.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the test knows the document's structure
@@ -19,11 +19,10 @@ const { info, paths, components }: Loose = JSON.parse(
 
 /** The sources that decide on the text of a delivery's error. */
 const DELIVERY_ERROR_SOURCES = [
-  "src/delivery/post-errors.ts",
   "src/delivery/post-event.ts",
   "src/runtime/http/send-request.ts",
   "src/store/events/single-attempts.ts",
-  "src/store/events/recover-deliveries.ts",
+  "src/store/events/claim-deliveries.ts",
   "workers/dispatcher/delivering/outcomes.ts",
 ]
   .map((file) => readFileSync(join(packageRoot(), file), "utf8"))

@@ -5,7 +5,7 @@ import t, { type Test } from "tap";
 import type { ApiError } from "../../../src/http/api-error.ts";
 import { incomingBody, releaseMemory } from "../../../src/http/request/body.ts";
 import { createBodyMemory } from "../../../src/http/request/body-memory.ts";
-import type { ShareRefused } from "../../../src/runtime/shares.ts";
+import type { ShareRefused } from "../../../src/runtime/async/shares.ts";
 import { until } from "../../fixtures/until.ts";
 
 const LIMIT = 100_000;

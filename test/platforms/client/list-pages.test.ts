@@ -1,6 +1,5 @@
 import t from "tap";
-import { collect } from "../../../src/platforms/client/collect.ts";
-import { eachListPage, type PlatformListPage } from "../../../src/platforms/client/list-pages.ts";
+import { collect, eachListPage, type PlatformListPage } from "../../../src/platforms/client/list-pages.ts";
 import { failedAs } from "../../fixtures/platforms/failures.ts";
 
 const MAX_READS = 10;

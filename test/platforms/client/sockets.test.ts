@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import t, { type Test } from "tap";
-import { platformApiError } from "../../../src/http/platform-errors.ts";
+import type { Test } from "tap";
+import t from "tap";
+import { platformApiError } from "../../../src/http/api-error.ts";
+import { toFailure } from "../../../src/platforms/client/call.ts";
 import { createPlatformClient } from "../../../src/platforms/client/client.ts";
 import { createExchanges } from "../../../src/platforms/client/exchanges.ts";
-import { toFailure } from "../../../src/platforms/errors/failure.ts";
 import { toSendOutcome } from "../../../src/platforms/sends.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";

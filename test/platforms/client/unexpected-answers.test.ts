@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import t, { type Test } from "tap";
 import type { Platforms } from "../../../src/platforms/platforms.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
-import { listen } from "../../../src/runtime/listen.ts";
+import { listen } from "../../../src/runtime/http/listen.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { failedAs } from "../../fixtures/platforms/failures.ts";
 import {

@@ -1,5 +1,6 @@
-import t, { type Test } from "tap";
-import { platformApiError } from "../../../src/http/platform-errors.ts";
+import type { Test } from "tap";
+import t from "tap";
+import { platformApiError } from "../../../src/http/api-error.ts";
 import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
 import {
   DEMO_AD_ACCESS,

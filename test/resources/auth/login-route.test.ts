@@ -1,5 +1,5 @@
 import t from "tap";
-import { loginRoute } from "../../../src/resources/auth/login-route.ts";
+import { loginRoute } from "../../../src/resources/auth/routes.ts";
 import { createConsoleCookie } from "../../../src/security/console-cookie.ts";
 import type { SignInLimiter } from "../../../src/security/sign-in-limits.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";

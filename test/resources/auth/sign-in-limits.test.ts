@@ -1,8 +1,9 @@
 import crypto, { randomBytes } from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { connect } from "node:net";
-import t, { type Test } from "tap";
-import { loginRoute } from "../../../src/resources/auth/login-route.ts";
+import type { Test } from "tap";
+import t from "tap";
+import { loginRoute } from "../../../src/resources/auth/routes.ts";
 import { createConsoleCookie } from "../../../src/security/console-cookie.ts";
 import type { CheckOutcome, Passwords } from "../../../src/security/passwords.ts";
 import { createSignInLimiter, type SignInLimiter } from "../../../src/security/sign-in-limits.ts";

@@ -157,7 +157,7 @@ t.test("concurrent requests of an embedded signup", async (t) => {
     t.match(await page.state(), { status: "opened", try: { platform: "socialapp", phase: "dialog" } });
     t.same(await channelsOf({ api }, host), []);
 
-    // As after a crash: the lease of the steps is not renewed any more.
+    // As after a crash: the lease of the steps is no longer renewed.
     const { state } = await page.decide("chatapp", { assets: [WABA_ID] });
     await api.db.query(
       "update embed_sessions set try_phase = 'connecting', try_lease = gen_random_uuid(), try_until = now() where id = $1",

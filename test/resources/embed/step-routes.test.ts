@@ -1,6 +1,6 @@
 import t from "tap";
 import { DEMO_ASSETS } from "../../../src/schema/demo-assets.ts";
-import { openChannelToken } from "../../../src/security/channel-token.ts";
+import { openChannelToken } from "../../../src/security/sealed-tokens.ts";
 import { createSecretBox } from "../../../src/security/secret-box.ts";
 import {
   channelsOf,

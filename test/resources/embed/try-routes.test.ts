@@ -1,7 +1,9 @@
 import t from "tap";
-import { createSigner } from "../../../src/security/derived-keys.ts";
-import { createEmbedStates } from "../../../src/security/embed-states.ts";
-import { createSignedStates } from "../../../src/security/signed-states.ts";
+import {
+  createEmbedStates,
+  createSignedStates,
+  createSigner,
+} from "../../../src/security/signatures-and-states.ts";
 import { channelsOf, ENDED_TRY, startSignupContext, storedTryOf } from "../../fixtures/embed/signup.ts";
 import { readClientEvents } from "../../fixtures/platforms/webhooks.ts";
 import { OTHER_WABA_ID, WABA_ID } from "../../fixtures/sandbox/assets.ts";

@@ -141,9 +141,10 @@ t.test("event retries", async (t) => {
   t.test("a retry concurrent with the end of an attempt is not lost", async (t) => {
     const { retry, recordEvents } = await retriesOf(api);
     const [id] = (await recordEvents({})) as [string];
-    await updateDelivery(api, id, { state: "in_flight", attempts: 12 });
+    await updateDelivery(api, id, { state: "retrying", attempts: 12 });
     let pendingRetry: ReturnType<typeof retry> | undefined;
     await api.db.transaction(async (tx) => {
+      await tx.query("delete from delivery_queue where id = $1", [id]);
       await tx.query("update deliveries set state = 'failed', attempts = 13 where id = $1", [id]);
       pendingRetry = retry(id);
       await until("the retry waits for the attempt's lock", async () => {

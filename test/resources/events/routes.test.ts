@@ -68,7 +68,6 @@ t.test("event history", async (t) => {
     await configureWebhook(api, tenant);
     const expectedStatuses = {
       pending: "pending",
-      in_flight: "pending",
       retrying: "pending",
       delivered: "delivered",
       failed: "failed",

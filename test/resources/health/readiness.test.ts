@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import t from "tap";
 import { createProducerClient } from "../../../src/queue/redis.ts";
-import { createReadinessProbe } from "../../../src/resources/health/readiness.ts";
+import { createReadinessProbe } from "../../../src/resources/health/routes.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { applyMigrations } from "../../../src/store/database/migrations.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
@@ -98,7 +98,7 @@ t.test("the process on an empty database becomes ready once the migrations are a
   const DATABASE_URL = await cloneDatabase(t, "template0");
   const api = await startApi(t, { settings: { DATABASE_URL } });
   const missingLines = () => api.lines.filter(({ event }) => event === "migrations.missing");
-  t.match(missingLines(), [{ level: "warn", files: /^001_clients\.sql,002_/ }], "logged at the start");
+  t.match(missingLines(), [{ level: "warn", files: /^001_tenants\.sql,002_/ }], "logged at the start");
   for (let count = 0; count < 5; count++)
     t.match(await untilUnmigrated(api), {
       code: 503,
@@ -123,8 +123,8 @@ t.test("the process on an empty database becomes ready once the migrations are a
 t.test("the process on a database older than the code is not ready, on a newer one it is", async (t) => {
   const DATABASE_URL = await cloneDatabase(t);
   const raw = await connectRawClient(t, DATABASE_URL);
-  await raw.query("create table removed as select * from migrations where id = 17");
-  await raw.query("delete from migrations where id = 17");
+  await raw.query("create table removed as select * from migrations where id = 7");
+  await raw.query("delete from migrations where id = 7");
   const older = await startApi(t, { settings: { DATABASE_URL } });
   t.match(await untilUnmigrated(older), { code: 503 });
   await raw.query("insert into migrations select * from removed");

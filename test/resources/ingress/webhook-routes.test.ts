@@ -203,7 +203,7 @@ t.test("the webhook configuration at recording time decides whether an event is 
   const { api, tenant, wabaId, phoneNumberId } = await startWithChannel(t);
   const configure = (url: string | null, disabled: string[]) =>
     api.db.query(
-      "insert into webhook_configs (id, webhook_url, disabled_keys) values ($1, $2, $3) on conflict (id) do update set webhook_url = $2, disabled_keys = $3",
+      "insert into webhook_configs (client_id, webhook_url, disabled_keys) values ($1, $2, $3) on conflict (client_id) do update set webhook_url = $2, disabled_keys = $3",
       [tenant.id, url, disabled],
     );
   const send = (id: string) => sendWebhook(api, chatWebhook(wabaId, phoneNumberId, [textMessage(id)]));

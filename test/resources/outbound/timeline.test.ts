@@ -1,6 +1,6 @@
 import t, { type Test } from "tap";
 import { HOUR } from "../../../src/runtime/durations.ts";
-import { appendAttempt } from "../../../src/store/messages/platform-attempts.ts";
+import { appendAttempt } from "../../../src/store/messages/lifecycle.ts";
 import { configureWebhook, makeEvents } from "../../fixtures/events/events.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 import { makeSender, textMessage, updateRow } from "../../fixtures/messages/messages.ts";

@@ -156,8 +156,8 @@ t.test("statistics", async (t) => {
     const idle = KEYS.map((key) => ({ key, waiting: 0, oldest_waiting_at: null, breaker: "closed" }));
     t.same((await readQueue("queue")).body, { held: false, data: idle });
     await configureWebhook(api, waiting);
-    const [first, inFlight, unkeyed] = (await makeEvents(api, waiting, {}, {}, { key: null })) as string[];
-    await updateDelivery(api, inFlight as string, { state: "in_flight" });
+    const [first, retried, unkeyed] = (await makeEvents(api, waiting, {}, {}, { key: null })) as string[];
+    await updateDelivery(api, retried as string, { state: "retrying" });
     const [done] = (await makeEvents(api, waiting, { key: "marketing" })) as [string];
     await updateDelivery(api, done, { state: "delivered" });
     const redis = new Redis(settings.REDIS_URL as string);

@@ -1,12 +1,12 @@
 import t, { type Test } from "tap";
-import { createDestinations } from "../../../src/delivery/destinations.ts";
 import { createEventPoster } from "../../../src/delivery/post-event.ts";
-import type { Resolver } from "../../../src/delivery/resolver.ts";
+import type { Resolver } from "../../../src/delivery/ssrf-guard.ts";
+import { createDestinations } from "../../../src/delivery/ssrf-guard.ts";
 import { deleteClient } from "../../../src/domain/tenants/delete-client.ts";
 import { webhookRoutes } from "../../../src/resources/webhooks/routes.ts";
 import { MINUTE, SECOND } from "../../../src/runtime/durations.ts";
+import { openWebhookTokens } from "../../../src/security/sealed-tokens.ts";
 import { createSecretBox, sealedContext } from "../../../src/security/secret-box.ts";
-import { openWebhookTokens } from "../../../src/security/webhook-tokens.ts";
 import { findWebhookConfig } from "../../../src/store/tenants/webhook-configs.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
@@ -300,7 +300,9 @@ t.test("webhook configuration", async (t) => {
     t.match(body, { webhook_secret_set: true, webhook_secret_hint: "whsec_…0042", configured: false });
     t.notMatch(text + (await hooks.read()).text, OWN_TOKEN);
     t.same(await tokens(tenant), { current: OWN_TOKEN });
-    const [row] = await api.db.query<object>("select * from webhook_configs where id = $1", [tenant.id]);
+    const [row] = await api.db.query<object>("select * from webhook_configs where client_id = $1", [
+      tenant.id,
+    ]);
     t.notMatch(JSON.stringify(row), OWN_TOKEN);
     const cleared = await hooks.update({ webhook_secret: null });
     t.match(cleared.body, { webhook_secret_set: false, webhook_secret_hint: "" });
@@ -389,7 +391,9 @@ t.test("webhook configuration", async (t) => {
     t.ok(remainingMs > 59 * MINUTE && remainingMs <= 60 * MINUTE);
     const third = (await hooks.generate({ grace_minutes: 10_080 })).body.webhook_secret;
     t.same(await tokens(tenant), { current: third, former: second });
-    await api.db.query("update webhook_configs set former_secret_until = now() where id = $1", [tenant.id]);
+    await api.db.query("update webhook_configs set former_secret_until = now() where client_id = $1", [
+      tenant.id,
+    ]);
     t.same(await tokens(tenant), { current: third });
     t.match((await auditOf(api, tenant)).at(-1), { details: { grace_minutes: 10_080 } });
   });
@@ -427,11 +431,15 @@ t.test("webhook configuration", async (t) => {
   t.test("a token that cannot be decrypted can be replaced", async (t) => {
     const { hooks, tenant } = await newTenant();
     await hooks.update({ webhook_secret: OWN_TOKEN });
-    await api.db.query("update webhook_configs set secret_sealed = 'lost.xyz' where id = $1", [tenant.id]);
+    await api.db.query("update webhook_configs set secret_sealed = 'lost.xyz' where client_id = $1", [
+      tenant.id,
+    ]);
     t.equal((await hooks.read()).status, 200);
     t.equal((await hooks.update({ webhook_url: "https://public.example" })).status, 200);
     t.equal((await hooks.generate({ grace_minutes: 5 })).status, 201);
-    await api.db.query("update webhook_configs set secret_sealed = 'lost.xyz' where id = $1", [tenant.id]);
+    await api.db.query("update webhook_configs set secret_sealed = 'lost.xyz' where client_id = $1", [
+      tenant.id,
+    ]);
     t.equal((await hooks.update({ webhook_secret: OWN_TOKEN })).status, 200);
     t.same(await tokens(tenant), { current: OWN_TOKEN });
   });

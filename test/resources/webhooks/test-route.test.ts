@@ -203,7 +203,7 @@ t.test("webhook test event", async (t) => {
     const refused = { delivered: false, status_code: null, error: "connection refused" };
     t.match((await send()).body, refused);
     // Simulates a webhook_url stored under different PRIVATE_DESTINATIONS.
-    await api.db.query("update webhook_configs set webhook_url = 'http://10.0.0.1' where id = $1", [
+    await api.db.query("update webhook_configs set webhook_url = 'http://10.0.0.1' where client_id = $1", [
       tenant.id,
     ]);
     t.match((await send()).body, { delivered: false, status_code: null, error: "address not allowed" });
@@ -251,7 +251,9 @@ t.test("webhook test event", async (t) => {
     const { send, configure, history, tenant } = await testRouteOf(api);
     const backend = await startWebhookReceiver(t);
     await configure({ webhook_url: backend.url, webhook_secret: "x".repeat(16) });
-    await api.db.query("update webhook_configs set secret_sealed = 'lost.xyz' where id = $1", [tenant.id]);
+    await api.db.query("update webhook_configs set secret_sealed = 'lost.xyz' where client_id = $1", [
+      tenant.id,
+    ]);
     t.equal((await send()).status, 500);
     t.same(await history(), { events: [], deliveries: [], attempts: [] });
     t.equal(backend.received.length, 0);

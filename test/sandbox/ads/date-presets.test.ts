@@ -1,5 +1,5 @@
 import t from "tap";
-import { DATE_PRESETS } from "../../../src/sandbox/ads/insights/presets.ts";
+import { DATE_PRESETS } from "../../../src/sandbox/ads/insights/periods.ts";
 import { AD_ACCOUNT_ID, startAdPlatform } from "../../fixtures/sandbox/ad-platform.ts";
 
 /** Expected ranges, relative to a Wednesday. */

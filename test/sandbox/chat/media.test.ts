@@ -1,13 +1,16 @@
 import { createHash } from "node:crypto";
 import t from "tap";
 import { MINUTE } from "../../../src/runtime/durations.ts";
-import { mediaById, storeMedia } from "../../../src/sandbox/chat/media/media.ts";
-import { mediaByTicket, mediaKind } from "../../../src/sandbox/chat/media/media-kind.ts";
-import { uploadMedia } from "../../../src/sandbox/chat/media/upload-media.ts";
+import {
+  mediaById,
+  mediaByTicket,
+  mediaKind,
+  storeMedia,
+  uploadMedia,
+} from "../../../src/sandbox/chat/media.ts";
 import type { SandboxContext } from "../../../src/sandbox/context.ts";
-import type { Edge } from "../../../src/sandbox/node-kind.ts";
-import type { Call } from "../../../src/sandbox/wire/call.ts";
-import { Params } from "../../../src/sandbox/wire/params.ts";
+import type { Call, Edge } from "../../../src/sandbox/graph/node.ts";
+import { Params } from "../../../src/sandbox/graph/params.ts";
 import {
   DEMO_CHAT_TOKEN,
   formatRefusal,

@@ -1,10 +1,10 @@
 import t from "tap";
-import { scheduleReview } from "../../../src/sandbox/chat/templates/review.ts";
 import {
   removeTemplate,
   storeTemplate,
   type Template,
 } from "../../../src/sandbox/chat/templates/template.ts";
+import { scheduleReview } from "../../../src/sandbox/chat/templates/template-review.ts";
 import type { SandboxContext } from "../../../src/sandbox/context.ts";
 import {
   changesOf,

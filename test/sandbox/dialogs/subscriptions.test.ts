@@ -1,7 +1,7 @@
 import t from "tap";
 import { dialogRoutes } from "../../../src/sandbox/dialogs/dialog-routes.ts";
-import { createCodes } from "../../../src/sandbox/login/codes.ts";
-import { readParams } from "../../../src/sandbox/wire/read-params.ts";
+import { readParams } from "../../../src/sandbox/graph/params.ts";
+import { createCodes } from "../../../src/sandbox/graph/tokens.ts";
 import { CHAT_SIGNUP_REQUEST, OAUTH_REQUEST, PAGE_SIGNUP_REQUEST } from "../../fixtures/sandbox/dialogs.ts";
 import { SANDBOX_SETTINGS as settings } from "../../fixtures/sandbox/sandbox.ts";
 

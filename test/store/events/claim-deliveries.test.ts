@@ -3,7 +3,7 @@ import t from "tap";
 import { deleteClient } from "../../../src/domain/tenants/delete-client.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
 import { claimDeliveries, pollDeliveries, releaseClaim } from "../../../src/store/events/claim-deliveries.ts";
-import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
+import type { DeliveryRef } from "../../../src/store/events/events.ts";
 import { finishDeliveries } from "../../../src/store/events/finish-deliveries.ts";
 import { retryEvent } from "../../../src/store/events/replays.ts";
 import { insertBacklog } from "../../fixtures/events/backlog.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
 import { claimSuspect } from "../../../src/store/events/claim-deliveries.ts";
-import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
-import { MAX_DEATHS, SUSPECT_DEATHS } from "../../../src/store/processes/deaths.ts";
+import type { DeliveryRef } from "../../../src/store/events/events.ts";
+import { MAX_DEATHS, SUSPECT_DEATHS } from "../../../src/store/processes/workers.ts";
 import { readDelivery, updateDelivery } from "../../fixtures/events/events.ts";
 import { insertDueDeliveries, openQueueContext, secondsFromNow } from "../../fixtures/events/queue-rows.ts";
 import { connectRawClient } from "../../fixtures/servers/servers.ts";

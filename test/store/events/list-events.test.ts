@@ -4,7 +4,7 @@ import { readConfig } from "../../../src/runtime/config/config.ts";
 import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
 import { firstIdAt, newId } from "../../../src/runtime/ids.ts";
 import { createDatabase, type Database } from "../../../src/store/database/database.ts";
-import { withOrderedScans } from "../../../src/store/database/list-scans.ts";
+import { withOrderedScans } from "../../../src/store/database/paging.ts";
 import { insertEvents, type NewEvent } from "../../../src/store/events/insert-events.ts";
 import {
   countStatement,

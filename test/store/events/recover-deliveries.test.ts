@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
-import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
-import { recoverDeliveries } from "../../../src/store/events/recover-deliveries.ts";
-import { lockRecovery } from "../../../src/store/processes/recovery-lock.ts";
+import { recoverDeliveries } from "../../../src/store/events/claim-deliveries.ts";
+import type { DeliveryRef } from "../../../src/store/events/events.ts";
+import { lockRecovery } from "../../../src/store/processes/workers.ts";
 import { readAttempts, readDelivery, updateDelivery } from "../../fixtures/events/events.ts";
 import {
   insertDeadWorker,

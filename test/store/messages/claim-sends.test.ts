@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import t, { type Test } from "tap";
+import type { Test } from "tap";
+import t from "tap";
 import { newId } from "../../../src/runtime/ids.ts";
 import {
   claimSends,
@@ -10,8 +11,8 @@ import {
   type SendKey,
 } from "../../../src/store/messages/claim-sends.ts";
 import { finishSends } from "../../../src/store/messages/finish-sends.ts";
-import { MAX_DEATHS, SUSPECT_DEATHS } from "../../../src/store/processes/deaths.ts";
 import { holdQueue, releaseQueue } from "../../../src/store/processes/queue-hold.ts";
+import { MAX_DEATHS, SUSPECT_DEATHS } from "../../../src/store/processes/workers.ts";
 import { secondsFromNow } from "../../fixtures/events/queue-rows.ts";
 import { readRows, updateRow } from "../../fixtures/messages/messages.ts";
 import {

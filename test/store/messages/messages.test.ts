@@ -2,7 +2,7 @@ import t from "tap";
 import { MINUTE } from "../../../src/runtime/durations.ts";
 import { firstIdAt, newId } from "../../../src/runtime/ids.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
-import { withOrderedScans } from "../../../src/store/database/list-scans.ts";
+import { withOrderedScans } from "../../../src/store/database/paging.ts";
 import {
   findScannedFilter,
   listStatement,

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
-import t, { type Test } from "tap";
+import type { Test } from "tap";
+import t from "tap";
 import { discardMessages } from "../../../src/domain/messages/discard-messages.ts";
 import { MAX_BLOCKING_RETRY_MS } from "../../../src/runtime/deadlines.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import { firstIdAt, newId } from "../../../src/runtime/ids.ts";
 import type { DueSendKey } from "../../../src/store/messages/claim-sends.ts";
-import { discardSends } from "../../../src/store/messages/discard-sends.ts";
+import { discardSends } from "../../../src/store/messages/fail-sends.ts";
 import { finishSends, type SendFinish } from "../../../src/store/messages/finish-sends.ts";
 import { releaseMissedSends, releaseNextSends } from "../../../src/store/messages/send-order.ts";
 import { writeSends } from "../../../workers/dispatcher/sending/sends.ts";

@@ -1,8 +1,7 @@
 import t from "tap";
 import { timeOfId } from "../../../src/runtime/ids.ts";
-import { hourOf } from "../../../src/store/stats/client-hours.ts";
-import { recomputeHours } from "../../../src/store/stats/recompute.ts";
-import { STATS_SUBJECTS } from "../../../src/store/stats/subjects.ts";
+import { hourOf, STATS_SUBJECTS } from "../../../src/store/stats/hours.ts";
+import { recomputeHours } from "../../../src/store/stats/roll-up.ts";
 import { insertClientWithLastByte, openQueueContext } from "../../fixtures/events/queue-rows.ts";
 import { insertMessage } from "../../fixtures/messages/message-rows.ts";
 import { updateRow } from "../../fixtures/messages/messages.ts";

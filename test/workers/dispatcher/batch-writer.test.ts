@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import type { Database } from "../../../src/store/database/database.ts";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
-import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
+import type { DeliveryRef } from "../../../src/store/events/events.ts";
 import { type DeliveryFinish, finishDeliveries } from "../../../src/store/events/finish-deliveries.ts";
 import { createBatchWriter } from "../../../workers/dispatcher/batch-writer.ts";
 import { withoutRemoteText } from "../../../workers/dispatcher/delivering/outcomes.ts";

@@ -1,11 +1,11 @@
-import t, { type Test } from "tap";
-import { pause } from "../../../src/runtime/async/pause.ts";
-import { NO_TRACKER } from "../../../src/runtime/watchdog/work-tracker.ts";
+import type { Test } from "tap";
+import t from "tap";
+import { pause } from "../../../src/runtime/async/timeouts-and-retries.ts";
+import { NO_TRACKER } from "../../../src/runtime/watchdog.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { type ClaimQueue, createClaimLoop, type KeyRequest } from "../../../workers/dispatcher/claim-loop.ts";
-import { createConcurrencyLimiter } from "../../../workers/dispatcher/concurrency-limiter.ts";
+import { createConcurrencyLimiter, DELIVERY_LANES } from "../../../workers/dispatcher/concurrency-limiter.ts";
 import { createDeliveries } from "../../../workers/dispatcher/delivering/deliveries.ts";
-import { DELIVERY_LANES } from "../../../workers/dispatcher/lanes.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { insertDueDeliveries, openQueueContext } from "../../fixtures/events/queue-rows.ts";
 import { until } from "../../fixtures/until.ts";

@@ -2,9 +2,10 @@ import t from "tap";
 import {
   type ConcurrencyLimiter,
   createConcurrencyLimiter,
+  DELIVERY_LANES,
+  type EventLane,
+  SEND_LANES,
 } from "../../../workers/dispatcher/concurrency-limiter.ts";
-import type { EventLane } from "../../../workers/dispatcher/lanes.ts";
-import { DELIVERY_LANES, SEND_LANES } from "../../../workers/dispatcher/lanes.ts";
 
 const HEALTHY = { lanes: DELIVERY_LANES, isUnhealthy: () => false, isHalfOpen: () => false };
 

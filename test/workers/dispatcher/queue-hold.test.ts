@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
 import { claimDeliveries, claimSuspect } from "../../../src/store/events/claim-deliveries.ts";
-import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
+import type { DeliveryRef } from "../../../src/store/events/events.ts";
 import { claimSends, markSending } from "../../../src/store/messages/claim-sends.ts";
 import { holdQueue, releaseQueue } from "../../../src/store/processes/queue-hold.ts";
 import { startClientBackend } from "../../fixtures/events/client-backend.ts";

@@ -1,7 +1,7 @@
 import t, { type Test } from "tap";
 import { recordEvents } from "../../../src/domain/events/record-events.ts";
 import { countUnread, createEventNotifier, taggedKey, tagsOf } from "../../../src/queue/wake-ups.ts";
-import type { Fields } from "../../../src/runtime/logging/log.ts";
+import type { Fields } from "../../../src/runtime/log.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
 import { configureWebhook } from "../../fixtures/events/events.ts";
 import { insertClientWithLastByte, insertDueDeliveries } from "../../fixtures/events/queue-rows.ts";

@@ -1,5 +1,5 @@
 import t, { type Test } from "tap";
-import { MAX_CALLS_PER_BATCH } from "../../../src/platforms/client/batch.ts";
+import { MAX_CALLS_PER_BATCH } from "../../../src/platforms/client/client.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import { createSecretBox } from "../../../src/security/secret-box.ts";
 import { insertReport } from "../../../src/store/ads/insights-reports.ts";

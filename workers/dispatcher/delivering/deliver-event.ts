@@ -3,41 +3,47 @@ import {
   type AttemptParts,
   type PreparedAttempt,
   prepareAttempt,
-} from "../../../src/delivery/prepare-attempt.ts";
+} from "../../../src/delivery/signed-attempt.ts";
+import type { Pages } from "../../../src/platforms/pages/pages.ts";
 import type { Breakers, Destination } from "../../../src/queue/breakers.ts";
+import { withTimeout } from "../../../src/runtime/async/timeouts-and-retries.ts";
+import { LEAD_FETCH_TIMEOUT_MS } from "../../../src/runtime/deadlines.ts";
+import { JsonText, stringifyJson } from "../../../src/runtime/json/json.ts";
+import { openJson } from "../../../src/runtime/json/json-source.ts";
+import type { Log } from "../../../src/runtime/log.ts";
 import type { EventKey, EventType } from "../../../src/schema/enumerations.ts";
+import { openChannelToken } from "../../../src/security/sealed-tokens.ts";
+import type { SecretBox } from "../../../src/security/secret-box.ts";
+import { findChannelToken } from "../../../src/store/channels/channels.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
+import { replacePayload } from "../../../src/store/events/events.ts";
 import { listWebhookUrls } from "../../../src/store/tenants/webhook-configs.ts";
 import { type DeliveryOutcome, internalFailure, outcomeOfAttempt, postponed, skipped } from "./outcomes.ts";
 
-interface DeliveryParts extends AttemptParts {
+interface DeliveryParts extends AttemptParts, LeadParts {
   breakers: Breakers;
-  /** Returns the body, including fields that have to be fetched first. */
-  completePayload(row: ClaimedDelivery): Promise<string>;
 }
 
 /** The attempt as its dispatcher controls it. */
 export type AttemptControl = Required<PostControl>;
 
 /**
- * Attempts one claimed delivery with its client's current configuration; returns the outcome. A delivery that cannot be
- * built, because its token cannot be decrypted or its row is invalid, is an internal failure.
+ * Returns a function that attempts one claimed delivery with its client's current configuration and returns the outcome. A
+ * delivery that cannot be built, because its token cannot be decrypted or its row is invalid, is an internal failure.
  */
-export async function deliverEvent(
-  parts: DeliveryParts,
-  row: ClaimedDelivery,
-  control: AttemptControl,
-): Promise<DeliveryOutcome> {
-  try {
-    return await attemptDelivery(parts, row, control);
-  } catch (error) {
-    return internalFailure(
-      row,
-      error instanceof Error ? error : new Error("the delivery could not be built", { cause: error }),
-    );
-  }
-}
+export const createEventDeliverer =
+  (parts: DeliveryParts) =>
+  async (row: ClaimedDelivery, control: AttemptControl): Promise<DeliveryOutcome> => {
+    try {
+      return await attemptDelivery(parts, row, control);
+    } catch (error) {
+      return internalFailure(
+        row,
+        error instanceof Error ? error : new Error("the delivery could not be built", { cause: error }),
+      );
+    }
+  };
 
 async function attemptDelivery(
   parts: DeliveryParts,
@@ -50,7 +56,7 @@ async function attemptDelivery(
   const destination = { clientId: row.client_id, origin: new URL(webhook_url).origin };
   const breakerCheck = await checkBreaker(destination, parts.breakers);
   if (breakerCheck.outcome === "blocked") return postponed(row, 0);
-  const payload = await parts.completePayload(row);
+  const payload = await withLeadFields(parts, row);
   unit.resume();
   const attempt = prepareClaimed(parts, row, { webhook_url, payload });
   const at = new Date();
@@ -73,9 +79,10 @@ function prepareClaimed(
   row: ClaimedDelivery,
   { webhook_url, payload }: { webhook_url: string; payload: string },
 ): PreparedAttempt {
+  const { client_id, secret_sealed, former_secret_sealed, former_secret_until, token_header } = row;
   return prepareAttempt(
     parts,
-    { ...row, id: row.client_id, webhook_url },
+    { client_id, webhook_url, secret_sealed, former_secret_sealed, former_secret_until, token_header },
     {
       id: row.id,
       type: row.type as EventType,
@@ -105,7 +112,54 @@ const isFailure = ({ outcome, statusCode }: PostedEvent): boolean =>
 export async function refreshBreakers({ db, breakers }: { db: Database; breakers: Breakers }): Promise<void> {
   const refreshing = breakers.refresh();
   await refreshing.catch(() => {});
-  for (const { id, webhook_url } of await listWebhookUrls(db, breakers.clients()))
-    await breakers.closeFormer({ clientId: id, origin: new URL(webhook_url).origin });
+  for (const { client_id: clientId, webhook_url } of await listWebhookUrls(db, breakers.clients()))
+    await breakers.closeFormer({ clientId, origin: new URL(webhook_url).origin });
   await refreshing;
+}
+
+interface LeadParts {
+  db: Database;
+  secretBox: SecretBox;
+  pages: Pages;
+  log: Log;
+}
+
+/**
+ * A lead webhook does not contain the form's fields: fetches them before the first attempt and stores them, so that every
+ * attempt has the same body. Returns the payload without the fields when that fails.
+ */
+async function withLeadFields(parts: LeadParts, row: ClaimedDelivery): Promise<string> {
+  if (row.type !== "lead.created" || row.attempts > 0) return row.payload;
+  const { client_id: client, id, channel_id: channel } = row;
+  try {
+    const payload = await withTimeout(LEAD_FETCH_TIMEOUT_MS, fetchPayload(parts, row), () => undefined);
+    if (payload === undefined) return row.payload;
+    await replacePayload(parts.db, client, { id, payload });
+    return payload;
+  } catch (error) {
+    parts.log.warn("lead.fetch_failed", { client, event_id: id, channel, err: error });
+    return row.payload;
+  }
+}
+
+/** Undefined when the fields are already present, or when the channel or its token is gone. */
+async function fetchPayload(
+  { db, secretBox, pages }: LeadParts,
+  row: ClaimedDelivery,
+): Promise<string | undefined> {
+  const event = JSON.parse(row.payload);
+  if (event.data?.fields !== undefined || row.channel_id === null) return undefined;
+  const channel = await findChannelToken(db, row.client_id, row.channel_id);
+  if (!channel?.page_id || !channel.token_sealed) return undefined;
+  const token = openChannelToken(secretBox, row.channel_id, channel.token_sealed);
+  const about = { client: row.client_id, event_id: row.id, channel: row.channel_id };
+  const page = { pageId: channel.page_id, token, about };
+  const { fields } = await pages.readLead(page, event.data.lead_id);
+  const source = openJson(row.payload);
+  const [data, raw] = [source.field("data"), source.field("raw")];
+  return stringifyJson({
+    ...event,
+    data: new JsonText(`${data?.text.slice(0, -1)},"fields":${JSON.stringify(fields)}}`),
+    ...(raw ? { raw: new JsonText(raw.text) } : {}),
+  });
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
+import { withTimeout } from "../../../src/runtime/async/timeouts-and-retries.ts";
 import { MAX_START_DELAY_MS, WORKER_DEAD_AFTER_MS } from "../../../src/runtime/deadlines.ts";
-import type { Log } from "../../../src/runtime/logging/log.ts";
-import type { WorkTracker } from "../../../src/runtime/watchdog/work-tracker.ts";
+import type { Log } from "../../../src/runtime/log.ts";
+import type { WorkTracker } from "../../../src/runtime/watchdog.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import {
   type ClaimedDelivery,
@@ -10,30 +11,28 @@ import {
   claimSuspect,
   type DeliveryKey,
   pollDeliveries,
+  type QuarantinedDelivery,
+  recoverDeliveries,
   releaseClaim,
 } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
-import { type QuarantinedDelivery, recoverDeliveries } from "../../../src/store/events/recover-deliveries.ts";
-import { lockRecovery } from "../../../src/store/processes/recovery-lock.ts";
-import { LEASE_LIMITS } from "../../../src/store/processes/workers.ts";
+import { LEASE_LIMITS, lockRecovery } from "../../../src/store/processes/workers.ts";
 import type { BatchWriter } from "../batch-writer.ts";
 import type { Claim, ClaimQueue } from "../claim-loop.ts";
-import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
-import { type EventLane, laneOf } from "../lanes.ts";
+import { type ConcurrencyLimiter, type EventLane, laneOf } from "../concurrency-limiter.ts";
 import type { InFlight } from "../lifecycle.ts";
 import type { AttemptControl } from "./deliver-event.ts";
 import { type DeliveryOutcome, postponed } from "./outcomes.ts";
-import { createStartPacer } from "./start-pacer.ts";
 
 /**
- * The life of a delivery. Its row in delivery_queue is
- * waiting: from the insertion with its event on, or again after an attempt that is retried. Due when due_at has passed.
- * claimed: the claim loop has given it to this dispatcher, with a lease and a slot. `start` starts claimed rows in turn.
- * in flight: `attempt` makes the call. The slot is free when the call ends; the outcome is then unwritten.
- * deleted, or waiting again: the batch writer has written the outcome.
- * A claimed row is waiting again without an attempt when the process stops, the queue is held, or its start comes too late,
- * and so is one whose call a shutdown aborts. `recoverQueue` makes a row of a dead dispatcher wait again. A suspect, whose
- * dispatchers died repeatedly, holds no slot: `deliverSuspects` claims and finishes one at a time.
+ * The life of a delivery: the states of its row in delivery_queue, and who moves it on.
+ * waiting: due when due_at has passed; from the insertion with its event on, or for a retry. The claim loop claims it.
+ * claimed: this dispatcher has it, with a lease and a slot. `start` begins claimed rows in turn.
+ * in flight: `attempt` makes the call (deliver-event.ts). The end of the call frees the slot.
+ * unwritten: the outcome is decided (outcomes.ts). The batch writer deletes the row, or makes it wait for a retry.
+ * suspect: it waits, and its dispatchers died repeatedly. `deliverSuspects` claims and finishes one at a time, without a slot.
+ * A claimed row waits again without an attempt when the process stops, the queue is held, or its start comes too late, and
+ * so does one whose call a shutdown aborts. `recoverQueue` makes the rows of a dead dispatcher wait again.
  */
 
 interface DeliveriesParts {
@@ -175,6 +174,45 @@ function toFinish(row: ClaimedDelivery, lease: string, result: DeliveryOutcome):
   const { client_id, id, attempts, schedule_base } = row;
   const { outcome, fault, ...columns } = result;
   return { client_id, id, lease, attempts, schedule_base, ...columns };
+}
+
+/** Calls that start in one turn of the event loop, which handles received answers in between. */
+const STARTS_PER_TURN = 2;
+/** A slower turn means that the process is overloaded and handles answers late. */
+const SLOW_TURN_MS = 10;
+/** With more open calls a busy process waits until one ends, at most BUSY_WAIT_MS. */
+const MAX_CALLS_WHEN_BUSY = 8;
+const BUSY_WAIT_MS = 20;
+
+/**
+ * Paces the starts of calls. After every STARTS_PER_TURN of a batch it yields to the event loop and times that turn.
+ * When the turn was slow, the process is busy: with too many open calls, the next start waits for one to end.
+ */
+function createStartPacer() {
+  const openCalls = new Set<Promise<unknown>>();
+
+  async function endTurn(): Promise<void> {
+    if ((await yieldToEventLoop()) > SLOW_TURN_MS && openCalls.size > MAX_CALLS_WHEN_BUSY)
+      await withTimeout(BUSY_WAIT_MS, Promise.race(openCalls), () => {});
+  }
+
+  return {
+    /** Resolves when the call with this index in its batch may start; undefined when it may start immediately. */
+    waitForTurn: (index: number): Promise<void> | undefined =>
+      index % STARTS_PER_TURN === STARTS_PER_TURN - 1 ? endTurn() : undefined,
+    /** Counts a call as open until it ends. */
+    track<T>(call: Promise<T>): Promise<T> {
+      openCalls.add(call);
+      return call.finally(() => openCalls.delete(call));
+    },
+  };
+}
+
+/** Returns how many milliseconds the turn took. */
+async function yieldToEventLoop(): Promise<number> {
+  const began = performance.now();
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  return performance.now() - began;
 }
 
 interface RecoveryParts {

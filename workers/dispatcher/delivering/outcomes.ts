@@ -1,7 +1,11 @@
 import type { PostedEvent } from "../../../src/delivery/post-event.ts";
 import { nextDelay, parseRetryAfter } from "../../../src/delivery/retry-schedule.ts";
-import type { DeliveryError } from "../../../src/schema/history/stored-errors.ts";
-import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
+import { logAttempt } from "../../../src/delivery/signed-attempt.ts";
+import { SECOND } from "../../../src/runtime/durations.ts";
+import type { Log } from "../../../src/runtime/log.ts";
+import type { Metrics } from "../../../src/runtime/metrics.ts";
+import type { DeliveryError } from "../../../src/schema/errors.ts";
+import type { ClaimedDelivery, QuarantinedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import type { AttemptRecord, DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
 
 /** The outcome of a delivery without its key and lease. */
@@ -112,3 +116,36 @@ const toAttemptRecord = ({
   error,
   response_excerpt: excerpt,
 });
+
+/** Logs and counts each attempt. */
+export function createAttemptRecorder(log: Log, metrics: Metrics) {
+  return (row: ClaimedDelivery, { state, outcome, attempt, delay_ms, fault }: DeliveryOutcome): void => {
+    if (delay_ms === null) metrics.deliveries.inc({ state });
+    if (!attempt || !outcome) return;
+    metrics.attempts.inc({ outcome });
+    metrics.attemptSeconds.observe(attempt.duration_ms / SECOND);
+    logAttempt(log, {
+      client: row.client_id,
+      messageId: row.message_id,
+      eventId: row.id,
+      type: row.type,
+      key: row.key,
+      attempt: row.attempts + 1,
+      outcome,
+      state,
+      status: attempt.status_code,
+      error: attempt.error,
+      retryIn: delay_ms,
+      durationMs: attempt.duration_ms,
+      fault,
+    });
+  };
+}
+
+/** Logs and counts each delivery that failed because its dispatchers died. */
+export const createQuarantineRecorder =
+  (log: Log, metrics: Metrics) =>
+  ({ clientId: client, id: event_id, deaths }: QuarantinedDelivery): void => {
+    metrics.deliveries.inc({ state: "failed" });
+    log.error("delivery.quarantined", { client, event_id, deaths });
+  };

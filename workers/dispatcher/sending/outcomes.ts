@@ -4,13 +4,20 @@ import {
   NOT_BUILT,
   UNKNOWN_ATTEMPT_ERRORS,
 } from "../../../src/domain/messages/message-errors.ts";
-import { messageStatus, sendResult } from "../../../src/domain/messages/message-events.ts";
-import { pairRetryDelay, sendRetryDelay } from "../../../src/domain/messages/send-schedule.ts";
-import type { PlatformError } from "../../../src/platforms/errors/platform-error.ts";
+import {
+  messageStatus,
+  pairRetryDelay,
+  sendResult,
+  sendRetryDelay,
+} from "../../../src/domain/messages/send-outcomes.ts";
+import type { PlatformError } from "../../../src/platforms/errors/verdicts.ts";
 import type { SendOutcome, UnknownReason } from "../../../src/platforms/sends.ts";
+import { SECOND } from "../../../src/runtime/durations.ts";
+import type { Log } from "../../../src/runtime/log.ts";
+import type { Metrics } from "../../../src/runtime/metrics.ts";
 import type { ClaimedSend } from "../../../src/store/messages/claim-sends.ts";
 import type { SendFinish } from "../../../src/store/messages/finish-sends.ts";
-import type { PlatformAttempt } from "../../../src/store/messages/platform-attempts.ts";
+import type { PlatformAttempt, SettledSend } from "../../../src/store/messages/lifecycle.ts";
 
 /** The outcome of a send without its key and lease, and the events for its client. */
 export interface MessageOutcome {
@@ -211,3 +218,40 @@ export const toMessageError = (error: PlatformError): MessageError => ({
   message: error.message,
   details: error.details ?? error.userMessage ?? null,
 });
+
+/** Logs and counts each attempt to send, without content and recipient. */
+export function createSendRecorder(log: Log, metrics: Metrics) {
+  return (row: ClaimedSend, sent: MessageOutcome, ms: number): void => {
+    const { finish, error, fault } = sent;
+    const { outcome, attempt } = finish;
+    if (!attempt) return; // not counted as an attempt
+    metrics.sends.inc({ platform: row.platform, outcome });
+    metrics.sendSeconds.observe(ms / SECOND);
+    log[fault ? "error" : "info"]("message.sent", {
+      client: row.client_id,
+      message_id: row.id,
+      channel: row.channel_id,
+      platform: row.platform,
+      type: row.type,
+      attempt: row.attempts + 1,
+      outcome,
+      code: error?.code,
+      retry_in: retryInSeconds(sent),
+      ...(fault ? { err: fault } : {}),
+      ms,
+    });
+  };
+}
+
+const retryInSeconds = ({ finish, waitsForReconnect }: MessageOutcome): number | null =>
+  finish.outcome === "waiting" && finish.delay_ms !== null && !waitsForReconnect
+    ? Math.round(finish.delay_ms / SECOND)
+    : null;
+
+/** Logs and counts each message that failed because it waited too long. */
+export const createAbandonedSendRecorder =
+  (log: Log, metrics: Metrics) =>
+  ({ client_id: client, id, channel_id: channel, platform }: SettledSend, { code }: MessageError): void => {
+    metrics.sends.inc({ platform, outcome: "given_up" });
+    log.warn("message.abandoned", { client, message_id: id, channel, platform, code });
+  };

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { SECOND } from "../../../src/runtime/durations.ts";
-import type { Log } from "../../../src/runtime/logging/log.ts";
+import type { Log } from "../../../src/runtime/log.ts";
 
 /**
  * A platform is reachable or unreachable. It becomes unreachable after MAX_FAILURES consecutive sends without a connection.

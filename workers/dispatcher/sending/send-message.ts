@@ -1,14 +1,14 @@
 import { invalidateChannelToken } from "../../../src/domain/channels/channels.ts";
 import type { MessageError } from "../../../src/domain/messages/message-errors.ts";
-import type { PlatformError } from "../../../src/platforms/errors/platform-error.ts";
+import type { PlatformError } from "../../../src/platforms/errors/verdicts.ts";
 import { type PagePlatform, toPageBodies } from "../../../src/platforms/pages/messages.ts";
 import type { Platforms } from "../../../src/platforms/platforms.ts";
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
 import { createBatcher } from "../../../src/runtime/async/batcher.ts";
 import { MAX_START_DELAY_MS } from "../../../src/runtime/deadlines.ts";
 import { parseJson } from "../../../src/runtime/json/json.ts";
-import type { Log } from "../../../src/runtime/logging/log.ts";
-import { openChannelToken } from "../../../src/security/channel-token.ts";
+import type { Log } from "../../../src/runtime/log.ts";
+import { openChannelToken } from "../../../src/security/sealed-tokens.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { type ClaimedSend, markSending, type SendMark } from "../../../src/store/messages/claim-sends.ts";

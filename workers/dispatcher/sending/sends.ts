@@ -1,9 +1,19 @@
 import { type EventDraft, recordEvents } from "../../../src/domain/events/record-events.ts";
+import {
+  CHANNEL_DISCONNECTED,
+  EXPIRED,
+  type MessageError,
+  OUTCOME_UNKNOWN,
+  QUARANTINED,
+  UNKNOWN_ATTEMPT_ERRORS,
+} from "../../../src/domain/messages/message-errors.ts";
+import { messageStatus, sendResult } from "../../../src/domain/messages/send-outcomes.ts";
 import type { Rates } from "../../../src/queue/rates.ts";
 import { type EventNotifier, notifyAfterCommit } from "../../../src/queue/wake-ups.ts";
-import type { Log } from "../../../src/runtime/logging/log.ts";
-import type { UnitOfWork, WorkTracker } from "../../../src/runtime/watchdog/work-tracker.ts";
-import type { Database } from "../../../src/store/database/database.ts";
+import { WORKER_DEAD_AFTER_MS } from "../../../src/runtime/deadlines.ts";
+import type { Log } from "../../../src/runtime/log.ts";
+import type { UnitOfWork, WorkTracker } from "../../../src/runtime/watchdog.ts";
+import type { Database, Queryable } from "../../../src/store/database/database.ts";
 import {
   type ClaimedSend,
   claimSends,
@@ -12,24 +22,36 @@ import {
   releaseSendClaim,
   type SendKey,
 } from "../../../src/store/messages/claim-sends.ts";
+import {
+  failDisconnected,
+  failExpired,
+  failQuarantined,
+  failUnknown,
+} from "../../../src/store/messages/fail-sends.ts";
 import { finishSends, type SendFinish } from "../../../src/store/messages/finish-sends.ts";
-import { releaseNextSends } from "../../../src/store/messages/send-order.ts";
+import type { SettledSend } from "../../../src/store/messages/lifecycle.ts";
+import { markSendsUnknown, requeueUnstartedSends } from "../../../src/store/messages/recover-sends.ts";
+import {
+  type ChannelRecipient,
+  releaseMissedSends,
+  releaseNextSends,
+} from "../../../src/store/messages/send-order.ts";
+import { LEASE_LIMITS, lockRecovery } from "../../../src/store/processes/workers.ts";
 import type { BatchWriter } from "../batch-writer.ts";
 import type { Claim, ClaimQueue, KeyRequest } from "../claim-loop.ts";
-import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
-import { SEND_LANE, type SendLane } from "../lanes.ts";
+import { type ConcurrencyLimiter, SEND_LANE, type SendLane } from "../concurrency-limiter.ts";
 import type { InFlight } from "../lifecycle.ts";
 import { hasConnection, type MessageOutcome } from "./outcomes.ts";
 import type { PlatformAvailability } from "./platform-availability.ts";
 
 /**
- * The life of a send. Its row in sends is
+ * The life of a send: the states of its row in sends, and who moves it on.
  * behind: an earlier message to the same person comes first. The transaction that finishes that one releases it.
- * waiting: due when next_attempt_at has passed. A retry waits here too, before the messages that were accepted later.
- * claimed: the claim loop has given it to this dispatcher, with a lease, a slot and a token of its channel's rate.
- * sending: claimed, and `sending_at` is on disk: from now on no other dispatcher may send it. The request follows.
- * unknown: the request may have arrived, and its outcome is awaited. It is never sent again.
- * deleted, or waiting again: the batch writer has written the outcome, which is unwritten until then.
+ * waiting: due when next_attempt_at has passed; a retry waits before messages that were accepted later. The claim loop claims it.
+ * claimed: this dispatcher has it, with a lease, a slot and a token of its channel's rate. `sendMessage` marks it (send-message.ts).
+ * sending: `sending_at` is on disk, so no other dispatcher may send it. The request follows, and its outcome (outcomes.ts).
+ * unwritten: the outcome is decided. The batch writer deletes the row, or makes it unknown or waiting.
+ * unknown: the request may have arrived; it is never sent again. A status webhook ends it, or the recovery when none comes.
  * A claimed send waits again at its place, without an attempt, when the process stops, the queue is held, its start comes
  * too late, or the platform has asked for a pause. The recovery makes sends of dead dispatchers wait again, or unknown.
  */
@@ -229,3 +251,93 @@ export function withoutPlatformIds(send: FinishedSend): FinishedSend | undefined
   if (send.platform_message_id === null && send.caption_message_id === null) return undefined;
   return { ...send, platform_message_id: null, caption_message_id: null };
 }
+
+export interface SendRecoveryParts {
+  db: Database;
+  log: Log;
+  /** Notifies of the events. */
+  notifier: EventNotifier;
+  /** Milliseconds for which this worker's heartbeats have had no gap. */
+  aliveForMs(): number;
+  /** Milliseconds that a send of unknown outcome waits for a status webhook. */
+  unknownTimeoutMs: number;
+  /** Called for each message that failed and is not retried. */
+  onAbandoned(row: SettledSend, error: MessageError): void;
+}
+
+/**
+ * Returns the recovery, which runs once a second. It makes the sends of dead dispatchers wait again, or unknown, fails sends
+ * that waited too long, and releases sends that wait behind one that has ended. One dispatcher does it at a time.
+ */
+export function createSendRecovery(parts: SendRecoveryParts): () => Promise<void> {
+  let lastChecked: ChannelRecipient | undefined;
+  return async () => {
+    const found = await notifyAfterCommit(parts, async (tx, notifier) => {
+      const isLocked = await lockRecovery(tx, "sends");
+      return isLocked ? recoverOnce(tx, { ...parts, notifier }, lastChecked) : undefined;
+    });
+    if (!found) return;
+    lastChecked = found.lastChecked;
+    reportRecovered(parts, found);
+  };
+}
+
+type Recovered = Awaited<ReturnType<typeof recoverOnce>>;
+
+async function recoverOnce(tx: Queryable, parts: SendRecoveryParts, last: ChannelRecipient | undefined) {
+  // After a database outage every worker looks dead: one with a gap itself first waits for the others' heartbeats.
+  const canJudgeOthers = parts.aliveForMs() >= WORKER_DEAD_AFTER_MS;
+  const expired = canJudgeOthers ? await recoverExpired(tx, parts) : { requeued: 0, interrupted: [] };
+  const { unknown, unsent } = await failOverdue(tx);
+  const abandoned = [...unknown, ...unsent];
+  const events = [
+    ...expired.interrupted.map((row) => sendResult(row, OUTCOME_BY_STATUS[row.status] ?? "accepted")),
+    ...unknown.map(toFailedEvent),
+    ...unsent.flatMap((row) => [sendResult(row, "rejected", errorOf(row)), toFailedEvent(row)]),
+  ];
+  await recordEvents(tx, events, parts.notifier);
+  await releaseNextSends(tx, [...expired.interrupted, ...abandoned]);
+  return { ...expired, abandoned, lastChecked: await releaseMissedSends(tx, last) };
+}
+
+/** Sends without a started request wait again; those with one become unknown and are never sent again. */
+async function recoverExpired(tx: Queryable, { unknownTimeoutMs }: SendRecoveryParts) {
+  const requeued = await requeueUnstartedSends(tx, LEASE_LIMITS);
+  const error = JSON.stringify(UNKNOWN_ATTEMPT_ERRORS.interrupted);
+  const interrupted = await markSendsUnknown(tx, { ...LEASE_LIMITS, waitMs: unknownTimeoutMs, error });
+  return { requeued, interrupted };
+}
+
+/** A status webhook may have arrived meanwhile; it decides whether the platform accepted the message. */
+const OUTCOME_BY_STATUS: Readonly<Record<string, "unknown" | "rejected">> = {
+  unknown: "unknown",
+  failed: "rejected",
+};
+
+/** Fails sends that waited too long for a status, for their channel or for their turn, or are quarantined. */
+async function failOverdue(tx: Queryable) {
+  const [unconnected, expired] = [JSON.stringify(CHANNEL_DISCONNECTED), JSON.stringify(EXPIRED)];
+  const unknown = await failUnknown(tx, JSON.stringify(OUTCOME_UNKNOWN));
+  const unsent = [
+    ...(await failExpired(tx, { expired, unconnected })),
+    ...(await failDisconnected(tx, unconnected)),
+    ...(await failQuarantined(tx, JSON.stringify(QUARANTINED))),
+  ];
+  return { unknown, unsent };
+}
+
+function reportRecovered(
+  { log, onAbandoned }: SendRecoveryParts,
+  { requeued, interrupted, abandoned }: Recovered,
+): void {
+  for (const { client_id: client, id, channel_id: channel, platform } of interrupted)
+    log.warn("message.interrupted", { client, message_id: id, channel, platform });
+  if (requeued + interrupted.length > 0)
+    log.warn("recovery.reclaimed", { lane: "outbound", released: requeued, unknown: interrupted.length });
+  for (const row of abandoned) onAbandoned(row, errorOf(row));
+}
+
+const errorOf = ({ error }: SettledSend): MessageError => JSON.parse(error ?? "{}");
+
+const toFailedEvent = (row: SettledSend): EventDraft =>
+  messageStatus(row, "failed", { at: new Date(), error: errorOf(row) });

@@ -1,11 +1,17 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Html, html, trustedHtml } from "../../../runtime/http/html.ts";
+import { packageRoot } from "../../../runtime/package-root.ts";
 import type { Platform } from "../../../schema/enumerations.ts";
-import { readBuiltFile } from "./built-files.ts";
-import { type DocumentOptions, renderDocument, renderPassage } from "./document.ts";
-import { TEXTS } from "./language.ts";
-import type { CallbackData, PageData } from "./page-data.ts";
-import { prefilledFields } from "./prefilled.ts";
+import type { CallbackData, PageData, Passage, PrefilledField, Texts } from "./page-data.ts";
+import { EN } from "./texts/en.ts";
+import { ES } from "./texts/es.ts";
+import { PT } from "./texts/pt.ts";
 
-export { type Language, languageOf } from "./language.ts";
+interface DocumentOptions {
+  nonce: string;
+  language: Language;
+}
 
 interface EmbedPageOptions extends DocumentOptions {
   token: string;
@@ -33,7 +39,7 @@ export function renderEmbedPage({ nonce, language, ...session }: EmbedPageOption
   return renderDocument({ nonce, language }, { content, script });
 }
 
-/** The page of a session that cannot be used any more. */
+/** The page of a session that can no longer be used. */
 export function renderGonePage({
   status,
   ...options
@@ -56,4 +62,120 @@ export function renderCallbackPage(options: DocumentOptions): string {
   const data: CallbackData = { texts: TEXTS[options.language].callback };
   const content = renderPassage(data.texts.sending);
   return renderDocument(options, { content, script: { text: readBuiltFile("callback.js"), data } });
+}
+
+const LANGUAGES = ["en", "pt", "es"] as const;
+type Language = (typeof LANGUAGES)[number];
+
+export const TEXTS: Readonly<Record<Language, Texts>> = { en: EN, pt: PT, es: ES };
+
+const DEFAULT_LANGUAGE: Language = "en";
+
+/** Returns the offered language with the highest weight in an Accept-Language header; regions are ignored. */
+export function languageOf(acceptLanguage: string | undefined): Language {
+  let best: { language: Language; weight: number } | undefined;
+  for (const range of (acceptLanguage ?? "").split(",")) {
+    const [tag = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+    const language = LANGUAGES.find((candidate) => candidate === tag.split("-")[0]);
+    const weight = weightOf(parameters);
+    if (language && weight > (best?.weight ?? 0)) best = { language, weight };
+  }
+  return best?.language ?? DEFAULT_LANGUAGE;
+}
+
+/** Returns 1 without `q`, and 0 for a `q` that is not a number. */
+function weightOf(parameters: readonly string[]): number {
+  const quality = parameters.find((parameter) => parameter.startsWith("q="));
+  return quality === undefined ? 1 : Number(quality.slice(2)) || 0;
+}
+
+/** Keeps the page below its size limit. */
+const MAX_SHOWN_CHARACTERS = 200;
+
+/** The prefilled values that the page shows, by their place in `prefill`. */
+const SHOWN_FIELDS = [
+  ["business", "name"],
+  ["business", "email"],
+  ["business", "website"],
+  ["phone", "displayName"],
+  ["phone", "category"],
+] as const;
+
+/** Picks the values that a person understands. Other parts of `prefill` go to the platform only. */
+export const prefilledFields = (prefill: unknown, labels: Texts["prefill"]): PrefilledField[] =>
+  SHOWN_FIELDS.flatMap(([group, name]) => {
+    const value = valueAt(valueAt(prefill, group), name);
+    if (typeof value !== "string" || value.trim() === "") return [];
+    return [{ label: labels[name], value: value.slice(0, MAX_SHOWN_CHARACTERS) }];
+  });
+
+const valueAt = (parent: unknown, name: string): unknown =>
+  typeof parent === "object" && parent !== null && Object.hasOwn(parent, name)
+    ? (parent as Record<string, unknown>)[name]
+    : undefined;
+
+/** A script and the data that it reads from the element `#data`. */
+interface DocumentScript {
+  text: string;
+  data: object;
+}
+
+interface DocumentParts {
+  content: Html;
+  script?: DocumentScript;
+  /** The error that the page explains, for programs. */
+  errorCode?: "session_gone" | "not_found";
+}
+
+/** The frame of all signup pages: style and script are inline, so that a page is one request. */
+function renderDocument(
+  { nonce, language }: DocumentOptions,
+  { content, script, errorCode }: DocumentParts,
+): string {
+  return html`<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${TEXTS[language].title}</title>
+<style nonce="${nonce}">${trustedHtml(readBuiltFile("page.css"))}</style>
+</head>
+<body>
+<main id="page"${errorCode && html` data-error="${errorCode}"`}>${content}</main>
+${script && renderScript(script, { nonce, language })}</body>
+</html>
+`.text;
+}
+
+const renderScript = ({ text, data }: DocumentScript, { nonce, language }: DocumentOptions): Html =>
+  html`<noscript><p class="notice">${TEXTS[language].noScript}</p></noscript>
+<script type="application/json" id="data">${toJsonMarkup(data)}</script>
+<script nonce="${nonce}">${trustedHtml(text)}</script>
+`;
+
+/** Escapes `<`, which could end the script element. */
+const toJsonMarkup = (data: object): Html => trustedHtml(JSON.stringify(data).replaceAll("<", "\\u003c"));
+
+const renderPassage = ({ heading, body }: Passage): Html => html`<h1>${heading}</h1><p>${body}</p>`;
+
+type BuiltFile = "signup.js" | "callback.js" | "page.css";
+
+const builtFiles = new Map<BuiltFile, string>();
+
+/** Returns a file that esbuild.js built from browser/. It is read at the first call and kept. */
+function readBuiltFile(name: BuiltFile): string {
+  const text = builtFiles.get(name) ?? readFromDist(name);
+  builtFiles.set(name, text);
+  return text;
+}
+
+function readFromDist(name: BuiltFile): string {
+  const file = join(packageRoot(), "dist/embed", name);
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new Error(`the signup page is not built: npm run build creates ${file}`, { cause: error });
+  }
 }

@@ -1,4 +1,4 @@
-import { formatInsightsCsv, type InsightsSelection } from "../../../domain/ads/insights-csv/insights-csv.ts";
+import { formatInsightsCsv, type InsightsSelection } from "../../../domain/ads/insights-csv.ts";
 import { invalidField, overloaded } from "../../../http/api-error.ts";
 import { createHeavyOperations } from "../../../http/heavy-operations.ts";
 import { CsvReply } from "../../../http/route.ts";
@@ -16,6 +16,9 @@ export const CSV_EXAMPLE = {
 };
 
 const PAGING_PARAMETERS = ["limit", "after", "before"] as const;
+
+export const isPagingParameter = (name: string): boolean =>
+  PAGING_PARAMETERS.some((paging) => paging === name);
 
 /** A CSV file has all rows: 400 for a request that selects a page. */
 export function requireNoPaging(query: { [N in (typeof PAGING_PARAMETERS)[number]]?: unknown }): void {

@@ -3,9 +3,20 @@ import {
   DATE_PRESETS,
   DEFAULT_INSIGHTS_FIELDS,
   INSIGHTS_LEVELS,
+  SUMMARY_PRESETS,
   TIME_INCREMENTS,
 } from "../../../schema/ad-enumerations.ts";
-import { object, oneOf, openObject, optional, rule, type Static, Type, text } from "../../../schema/types.ts";
+import {
+  nullable,
+  object,
+  oneOf,
+  openObject,
+  optional,
+  rule,
+  type Static,
+  Type,
+  text,
+} from "../../../schema/types.ts";
 import { adAccountId, platformId } from "../ad-object-fields.ts";
 
 const MAX_LIST_CHARS = 10_000;
@@ -19,7 +30,7 @@ const commaList = (example: string, description: string) =>
     description: `${description}, separated by commas`,
   });
 
-export const day = (description: string) =>
+const day = (description: string) =>
   Type.String({ format: "date", maxLength: 10, examples: ["2026-11-01"], description });
 
 /** A text that the ad platform checks. */
@@ -31,7 +42,7 @@ const timeIncrement = freeText(
   "Length of the period of each row: a number of days, `monthly` or `all_days`. Without it, a row covers all days",
 );
 
-/** What a query and a report have in common. */
+/** The fields that a query and a report have in common. */
 const selection = {
   ad_account_id: adAccountId,
   ...optional({
@@ -153,7 +164,7 @@ const row = openObject(
   },
 );
 
-export const currency = text("BRL", "The account's currency");
+const currency = text("BRL", "The account's currency");
 
 export const insightsRows = listOf(row, { currency });
 
@@ -168,3 +179,52 @@ const reportAccount = Type.Optional({
 
 export const reportQuery = object({ ad_account_id: reportAccount });
 export const resultsQuery = object({ ad_account_id: reportAccount, ...pagingQuery });
+
+export const summaryQuery = object({
+  ad_account_id: adAccountId,
+  date_preset: oneOf(SUMMARY_PRESETS, { description: "The period, in the account's time zone" }),
+});
+
+const dailyMetrics = {
+  impressions: text("1200"),
+  clicks: text("34"),
+  spend: text("12.34", "In major units of the currency"),
+};
+
+const totals = object(
+  {
+    ...dailyMetrics,
+    reach: text("900"),
+    ctr: text("2.833333", "In percent"),
+    cpc: text("0.362941"),
+    cpm: text("10.283333"),
+  },
+  { title: "InsightsTotals", description: "`0` where nothing was delivered" },
+);
+
+const change = nullable(Type.Number({ examples: [0.12] }));
+
+export const insightsSummary = object(
+  {
+    currency,
+    since: day("The first day of the period"),
+    until: day("The last day of the period"),
+    totals,
+    previous: totals,
+    change: object(
+      Object.fromEntries(Object.keys(totals.properties).map((metric) => [metric, change])) as Record<
+        keyof typeof totals.properties,
+        typeof change
+      >,
+      {
+        title: "InsightsChange",
+        description:
+          "Change since the period of equal length before, as a fraction: 0.12 is 12 %. Null where the previous value is 0",
+      },
+    ),
+    by_day: Type.Array(object({ date: day("The day"), ...dailyMetrics }), {
+      description: "Every day of the period, the first one first",
+    }),
+  },
+  { title: "InsightsSummaryDto" },
+);

@@ -1,25 +1,22 @@
-import { toAdAccount } from "../../../domain/ads/ad-account-dto.ts";
-import { storeGrant } from "../../../domain/ads/ad-grants.ts";
-import { requestActor } from "../../../domain/tenants/request-actor.ts";
-import { PLATFORM_REFUSALS, platformApiError } from "../../../http/platform-errors.ts";
+import { toAdAccount } from "../../../domain/ads/ad-accounts.ts";
+import { type Grant, storeGrant } from "../../../domain/ads/ad-grants.ts";
+import { aboutRequester, type Requester, requestActor } from "../../../domain/tenants/audit-actors.ts";
+import { ApiError, PLATFORM_REFUSALS, platformApiError } from "../../../http/api-error.ts";
 import { type Route, route } from "../../../http/route.ts";
-import { PlatformFailure } from "../../../platforms/errors/failure.ts";
+import { PlatformFailure, unusableAnswer } from "../../../platforms/errors/failure.ts";
 import type { Platforms } from "../../../platforms/platforms.ts";
 import type { Config } from "../../../runtime/config/config.ts";
 import { MINUTE } from "../../../runtime/durations.ts";
-import { withQuery } from "../../../runtime/with-query.ts";
-import { adAccount } from "../../../schema/ad-accounts.ts";
-import { Type } from "../../../schema/types.ts";
+import { withQuery } from "../../../runtime/http/addresses.ts";
+import { isPlatformId } from "../../../runtime/ids.ts";
+import { adAccount } from "../../../schema/ads.ts";
+import { object, Type, timestamp } from "../../../schema/types.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
-import type { SignedStates } from "../../../security/signed-states.ts";
+import type { SignedStates } from "../../../security/signatures-and-states.ts";
 import { callbackRoute } from "./callback-route.ts";
-import { checkState, RETRY_ADVICE } from "./check-state.ts";
-import { obtainGrant } from "./obtain-grant.ts";
-import { REQUESTED_PERMISSIONS } from "./permissions.ts";
-import { checkRedirectUri } from "./redirect-uri.ts";
-import { exchange, oauthUrl, urlQuery } from "./schema.ts";
+import { checkRedirectUri, checkState, RETRY_ADVICE } from "./state-check.ts";
 
-export interface OauthParts {
+interface OauthParts {
   secretBox: SecretBox;
   states: SignedStates;
   settings: Pick<Config, "AD_DIALOG_URL" | "PLATFORM_APP_ID" | "OAUTH_REDIRECT_URI" | "PUBLIC_URL">;
@@ -99,3 +96,98 @@ function dialogUrl(
     auth_type: "rerequest",
   });
 }
+
+interface AuthorizationCode {
+  code: string;
+  redirectUri: string;
+  requester: Requester;
+}
+
+/** Exchanges the code and reads everything that a grant needs; if any step fails, there is no grant. */
+async function obtainGrant(
+  { tokens, accounts }: Pick<Platforms["ads"], "tokens" | "accounts">,
+  { code, redirectUri, requester }: AuthorizationCode,
+): Promise<Grant> {
+  const about = aboutRequester(requester);
+  const shortLived = await tokens.exchangeCode(code, redirectUri, about);
+  const { token, expiresAt } = await tokens.prolong(shortLived.token, about);
+  const [permissions, inspection] = await Promise.all([
+    tokens.permissions(token, about),
+    tokens.inspect(token, about),
+  ]);
+  checkPermissions(permissions);
+  const { userId = "" } = inspection;
+  if (!inspection.valid || !isPlatformId(userId))
+    throw unusableAnswer("The platform did not name the owner of the token");
+  return {
+    platformUserId: userId,
+    token,
+    expiresAt: inspection.expiresAt === undefined ? (expiresAt ?? null) : inspection.expiresAt,
+    accounts: await accounts.listAll(token, about),
+  };
+}
+
+/** The permissions that the dialog requests. */
+const REQUESTED_PERMISSIONS = ["ads_management", "ads_read", "business_management"] as const;
+
+/** Without this permission no ad account can be managed. */
+const REQUIRED_PERMISSION = "ads_management";
+
+/** Throws a 400 unless the required permission was granted; `missing` lists all that were not. */
+function checkPermissions(permissions: ReadonlyMap<string, string>): void {
+  if (permissions.get(REQUIRED_PERMISSION) === "granted") return;
+  const missing = REQUESTED_PERMISSIONS.filter((name) => permissions.get(name) !== "granted");
+  const message = `The permission ${REQUIRED_PERMISSION} was not granted: open the dialog again and grant it`;
+  throw new ApiError("missing_permission", message, { extra: { missing } });
+}
+
+const MAX_URI_LENGTH = 2_048;
+
+const EXAMPLE_REDIRECT_URI = "https://app.example.com/ads/back";
+const EXAMPLE_STATE = "Vb3kqTz0wXn5rYc8mHd2LsPg.mhz3x9k2.pXo1uJ0Z3sN7cQm4tVd8yRb2wFh6gLk9aEi5xTnBvCs";
+
+const urlQuery = object({
+  redirect_uri: Type.Optional(
+    Type.String({
+      maxLength: MAX_URI_LENGTH,
+      description:
+        "Where the dialog redirects the person, with `code` and `state`: an https URL, or an http URL on localhost. Default: a page of Herald that shows the next step",
+      examples: [EXAMPLE_REDIRECT_URI],
+    }),
+  ),
+});
+
+const oauthUrl = object(
+  {
+    url: Type.String({
+      description: "The ad platform's login dialog: send the person there",
+      examples: ["https://www.example.com/v26.0/dialog/oauth?client_id=1900000000000001&response_type=code"],
+    }),
+    state: Type.String({
+      description: "Returned with the person; pass it to the exchange",
+      examples: [EXAMPLE_STATE],
+    }),
+    redirect_uri: Type.String({
+      description: "Pass exactly this value to the exchange",
+      examples: [EXAMPLE_REDIRECT_URI],
+    }),
+    expires_at: timestamp({ description: "When the state expires" }),
+  },
+  { title: "OauthUrlResponseDto" },
+);
+
+const exchange = object({
+  code: Type.String({
+    minLength: 1,
+    maxLength: 4_096,
+    description: "The `code` parameter of the URL to which the person was redirected",
+    examples: ["AQDx3kq"],
+  }),
+  redirect_uri: Type.String({
+    minLength: 1,
+    maxLength: MAX_URI_LENGTH,
+    description: "Exactly the `redirect_uri` that was returned with the login URL",
+    examples: [EXAMPLE_REDIRECT_URI],
+  }),
+  state: Type.String({ minLength: 1, maxLength: 1_024, examples: [EXAMPLE_STATE] }),
+});

@@ -1,13 +1,27 @@
+import { type DayRange, todayIn } from "../../../runtime/days.ts";
+import type { AdAccount } from "../../built-in-assets.ts";
 import type { SandboxContext } from "../../context.ts";
-import type { Call } from "../../wire/call.ts";
-import { checkFields, project } from "../../wire/fields.ts";
-import { toListPage } from "../../wire/list-page.ts";
-import { failsReports, skipsReports } from "../magic-values.ts";
-import { type AdObject, type AdObjects, nameOf } from "../objects/objects.ts";
+import { checkFields, project, toListPage } from "../../graph/fields-and-lists.ts";
+import { GraphError, invalidParameter } from "../../graph/graph-error.ts";
+import type { Call } from "../../graph/node.ts";
+import { failsReports, isUndelivered, skipsReports } from "../../magic-values.ts";
+import { type AdObject, type AdObjects, LEVELS, type Level, nameOf } from "../objects.ts";
+import { combineFilters, readConditions } from "../read-and-filter.ts";
+import { refuse } from "../refusals.ts";
 import type { Values } from "../values.ts";
-import { arrangeRows } from "./arrange.ts";
-import { type InsightsTarget, type Query, readQuery } from "./query.ts";
-import { measureOf, type Row, rowsOf, showRow } from "./rows.ts";
+import { type Cell, checkActionBreakdowns, MAX_REPORT_ROWS, readCells } from "./breakdowns.ts";
+import {
+  type Arrangement,
+  arrangeRows,
+  EMPTY_METRICS,
+  isMetric,
+  METRICS,
+  type Measure,
+  readOrder,
+  shareOf,
+  totalsInRange,
+} from "./metrics.ts";
+import { readPeriods } from "./periods.ts";
 
 const MAX_ROWS_PER_PAGE = 500;
 
@@ -27,7 +41,7 @@ const FAILURE = {
   error_user_msg: "Reduce the amount of data you request.",
 };
 
-export interface Insights {
+interface Insights {
   /** Returns the rows immediately. */
   readRows(target: InsightsTarget, call: Call): unknown;
   /** Starts a report, whose rows are read later. */
@@ -112,3 +126,165 @@ function scheduleReport({ schedule }: SandboxContext, { values }: AdObject, fina
   };
   run([...REPORT_STEPS, [LAST_STEP_MS, finalValues]]);
 }
+
+/** The target of insights: an account, or one object in it. */
+export interface InsightsTarget {
+  account: AdAccount;
+  object?: AdObject;
+}
+
+/** The parsed parameters of an insights call. */
+interface Query extends InsightsTarget {
+  level: "account" | Level;
+  fields: readonly string[];
+  periods: readonly DayRange[];
+  cells: readonly Cell[];
+  breakdownCount: number;
+  windows: readonly string[];
+  passes: (object: AdObject) => boolean;
+  arrangement: Arrangement;
+}
+
+const ALL_LEVELS = ["account", ...LEVELS] as const;
+const DATE_FIELDS = ["date_start", "date_stop"];
+const DEFAULT_FIELDS = ["account_id", "impressions", "spend"];
+
+function readQuery({ account, object }: InsightsTarget, call: Call, objects: AdObjects): Query {
+  const { params } = call;
+  const breakdowns = params.words("breakdowns") ?? [];
+  checkActionBreakdowns(params.words("action_breakdowns") ?? []);
+  const conditions = readConditions(call);
+  return {
+    account,
+    ...(object ? { object } : {}),
+    level: readLevel(params.text("level"), (object?.kind as Level | undefined) ?? "account"),
+    fields: readFields(params.words("fields")),
+    periods: readPeriods(params, todayIn(account.timezone_name)),
+    cells: readCells(breakdowns),
+    breakdownCount: breakdowns.length,
+    windows: params.words("action_attribution_windows") ?? [],
+    passes: combineFilters(
+      conditions.filter(({ field }) => !isMetric(field)),
+      objects,
+    ),
+    arrangement: {
+      conditions: conditions.filter(({ field }) => isMetric(field)),
+      order: (params.list("sort") ?? []).map(readOrder),
+    },
+  };
+}
+
+function readLevel(text: string | undefined, ownLevel: Query["level"]): Query["level"] {
+  const level = text === undefined ? ownLevel : ALL_LEVELS.find((word) => word === text);
+  if (!level) throw invalidParameter(`Param level must be one of {${ALL_LEVELS.join(", ")}}`);
+  if (ALL_LEVELS.indexOf(level) < ALL_LEVELS.indexOf(ownLevel))
+    throw new GraphError(1, "An unknown error occurred", { subcode: 99 });
+  return level;
+}
+
+function readFields(words: readonly string[] | undefined): readonly string[] {
+  const fields = (words ?? []).filter((word) => word !== "");
+  const known = [...Object.keys(METRICS), ...Object.keys(SUBJECT_FIELDS), ...EMPTY_METRICS, ...DATE_FIELDS];
+  const unknownField = fields.find((field) => !known.includes(field));
+  if (unknownField) throw invalidParameter(`${unknownField} is not valid for fields param.`);
+  return fields.length === 0 ? DEFAULT_FIELDS : fields;
+}
+
+/** A row without its metrics, which are computed only for the requested page. */
+interface Row {
+  subject: Subject;
+  period: DayRange;
+  cell: Cell;
+  part: number;
+}
+
+/** Limits of an immediate call and of a report. */
+const QUERY_LIMITS = {
+  call: { maxRows: 5_000, maxBreakdowns: 3 },
+  report: { maxRows: MAX_REPORT_ROWS, maxBreakdowns: 8 },
+};
+
+function rowsOf(query: Query, objects: AdObjects, mode: keyof typeof QUERY_LIMITS): Row[] {
+  const subjects = subjectsOf(query, objects);
+  const today = todayIn(query.account.timezone_name);
+  const periods = query.periods.filter(({ since }) => since <= today);
+  const { maxRows, maxBreakdowns } = QUERY_LIMITS[mode];
+  if (query.breakdownCount > maxBreakdowns || subjects.length * periods.length * query.cells.length > maxRows)
+    throw refuse("tooMuchData");
+  return subjects.flatMap((subject) =>
+    periods.flatMap((period) => query.cells.map((cell, part) => ({ subject, period, cell, part }))),
+  );
+}
+
+function subjectsOf({ account, object, level, passes }: Query, objects: AdObjects): Subject[] {
+  if (level === "account") return [accountSubject(account)];
+  const found = object ? objects.listWithin(object, level) : objects.list(account, level);
+  return found
+    .filter(passes)
+    .map((one) => objectSubject(objects, one))
+    .filter(({ lineage }) => !lineage.some((one) => isUndelivered(nameOf(one))));
+}
+
+/** Computes the metrics of a row. Days after today count as zero. */
+function measureOf({ cells, windows }: Query, { subject, period, part }: Row): Measure {
+  const { currency, timezone_name } = subject.account;
+  const today = todayIn(timezone_name);
+  const until = period.until < today ? period.until : today;
+  const whole = totalsInRange(subject.id, { since: period.since, until });
+  return { ...shareOf(whole, part, cells.length), currency, windows };
+}
+
+function showRow(query: Query, row: Row): unknown {
+  const { subject, period, cell } = row;
+  const measure = measureOf(query, row);
+  const shown = query.fields.map((field) => [
+    field,
+    SUBJECT_FIELDS[field]?.(subject) ?? METRICS[field]?.(measure),
+  ]);
+  return {
+    ...Object.fromEntries(shown.filter(([, value]) => value !== undefined)),
+    date_start: period.since,
+    date_stop: period.until,
+    ...cell,
+  };
+}
+
+/** The subject of a row: the account, or an object with its ancestors. */
+interface Subject {
+  id: string;
+  account: AdAccount;
+  lineage: readonly AdObject[];
+}
+
+const accountSubject = (account: AdAccount): Subject => ({ id: account.id, account, lineage: [] });
+
+const objectSubject = (objects: AdObjects, object: AdObject): Subject => ({
+  id: object.id,
+  account: object.account,
+  lineage: objects.lineage(object),
+});
+
+const fieldAtLevel =
+  (level: Level, show: (object: AdObject) => unknown) =>
+  ({ lineage }: Subject) => {
+    const object = lineage.find(({ kind }) => kind === level);
+    return object && show(object);
+  };
+
+const idOf = ({ id }: AdObject) => id;
+
+/** Fields of a row's subject. A field of a lower level than the row's is undefined. */
+const SUBJECT_FIELDS: Readonly<Record<string, (subject: Subject) => unknown>> = {
+  account_id: ({ account }) => account.id,
+  account_name: ({ account }) => account.name,
+  account_currency: ({ account }) => account.currency,
+  campaign_id: fieldAtLevel("campaign", idOf),
+  campaign_name: fieldAtLevel("campaign", nameOf),
+  objective: fieldAtLevel("campaign", ({ values }) => values.objective),
+  buying_type: fieldAtLevel("campaign", ({ values }) => values.buying_type),
+  adset_id: fieldAtLevel("adset", idOf),
+  adset_name: fieldAtLevel("adset", nameOf),
+  optimization_goal: fieldAtLevel("adset", ({ values }) => values.optimization_goal),
+  ad_id: fieldAtLevel("ad", idOf),
+  ad_name: fieldAtLevel("ad", nameOf),
+};

@@ -1,5 +1,9 @@
-import { minorUnitsPerMajor } from "../currencies.ts";
-import type { Totals } from "./totals.ts";
+import { createHash } from "node:crypto";
+import { type Day, type DayRange, daysOf } from "../../../runtime/days.ts";
+import { invalidParameter } from "../../graph/graph-error.ts";
+import { plainText } from "../../graph/params.ts";
+import { minorUnitsPerMajor } from "../budgets-and-spend-cap.ts";
+import type { Condition } from "../read-and-filter.ts";
 
 export interface Measure extends Totals {
   currency: string;
@@ -82,3 +86,101 @@ export const EMPTY_METRICS: readonly string[] = [
   "video_thruplay_watched_actions",
   "website_purchase_roas",
 ];
+
+/** The base counts from which all metrics are derived. */
+interface Totals {
+  impressions: number;
+  reach: number;
+  clicks: number;
+  linkClicks: number;
+  /** In the smallest unit of the currency. */
+  spend: number;
+}
+
+const ZERO_TOTALS: Totals = { impressions: 0, reach: 0, clicks: 0, linkClicks: 0, spend: 0 };
+
+/** Returns four numbers from 0 to 1 that depend only on the text. */
+function pseudoRandomOf(text: string): [number, number, number, number] {
+  const bytes = createHash("md5").update(text).digest();
+  const at = (index: number) => bytes.readUInt32BE(index) / 2 ** 32;
+  return [at(0), at(4), at(8), at(12)];
+}
+
+function totalsOnDay(id: string, day: Day): Totals {
+  const [volume, reached, clicked, price] = pseudoRandomOf(`${id} ${day}`);
+  const impressions = 400 + Math.floor(volume * 1600);
+  const clicks = Math.ceil(impressions * (0.01 + clicked * 0.04));
+  return {
+    impressions,
+    reach: Math.ceil(impressions * (0.6 + reached * 0.3)),
+    clicks,
+    linkClicks: Math.ceil(clicks * 0.8),
+    spend: Math.ceil(impressions * (0.5 + price)),
+  };
+}
+
+const combineTotals = (one: Totals, other: Totals, combine: (a: number, b: number) => number): Totals => ({
+  impressions: combine(one.impressions, other.impressions),
+  reach: combine(one.reach, other.reach),
+  clicks: combine(one.clicks, other.clicks),
+  linkClicks: combine(one.linkClicks, other.linkClicks),
+  spend: combine(one.spend, other.spend),
+});
+
+/** Deterministic per object and day, so that the days of a range add up to its total. */
+export const totalsInRange = (id: string, range: DayRange): Totals =>
+  daysOf(range)
+    .map((day) => totalsOnDay(id, day))
+    .reduce((sum, day) => combineTotals(sum, day, (a, b) => a + b), ZERO_TOTALS);
+
+/** Returns one breakdown cell's share of the total; all shares add up to the total. */
+export function shareOf(whole: Totals, part: number, parts: number): Totals {
+  const cumulativeShare = (count: number) =>
+    combineTotals(whole, ZERO_TOTALS, (total) =>
+      Math.floor((total * count * (count + 1)) / (parts * (parts + 1))),
+    );
+  return combineTotals(cumulativeShare(part + 1), cumulativeShare(part), (a, b) => a - b);
+}
+
+interface Order {
+  metric: string;
+  /** 1 ascending, -1 descending. */
+  direction: 1 | -1;
+}
+
+/** Filters and sort order by metrics. */
+export interface Arrangement {
+  conditions: readonly Condition[];
+  order: readonly Order[];
+}
+
+export const isMetric = (field: string): boolean => Object.hasOwn(METRICS, field);
+
+/** Parses a sort order such as `spend_descending`. */
+export function readOrder(given: unknown): Order {
+  const word = plainText(given);
+  const [, metric = "", direction] = /^(\w+)_(ascending|descending)$/.exec(word) ?? [];
+  if (!isMetric(metric)) throw invalidParameter(`Param sort does not support ${word}`);
+  return { metric, direction: direction === "descending" ? -1 : 1 };
+}
+
+const countOf = (measure: Measure, metric: string) => Number(METRICS[metric]?.(measure) ?? 0);
+
+/** Filters and sorts the rows. Computes metrics only when a condition or an order needs them. */
+export function arrangeRows<R>(
+  rows: readonly R[],
+  { conditions, order }: Arrangement,
+  measure: (row: R) => Measure,
+): readonly R[] {
+  if (conditions.length + order.length === 0) return rows;
+  return rows
+    .map((row) => ({ row, counted: measure(row) }))
+    .filter(({ counted }) => conditions.every(({ field, matches }) => matches(countOf(counted, field))))
+    .sort((one, other) => compareMeasures(one.counted, other.counted, order))
+    .map(({ row }) => row);
+}
+
+const compareMeasures = (one: Measure, other: Measure, order: readonly Order[]): number =>
+  order
+    .map(({ metric, direction }) => (countOf(one, metric) - countOf(other, metric)) * direction)
+    .find((difference) => difference !== 0) ?? 0;

@@ -1,15 +1,6 @@
-import { invalidParameter } from "../../wire/graph-error.ts";
-import { plainText } from "../../wire/plain-text.ts";
-import { checkButtons } from "./button-rules.ts";
+import { invalidParameter } from "../../graph/graph-error.ts";
+import { plainText } from "../../graph/params.ts";
 import { type Category, type Component, type ParameterFormat, templateError } from "./template.ts";
-import {
-  beginsOrEndsWithVariable,
-  checkExamples,
-  hasValidNames,
-  isMostlyVariables,
-  missingField,
-  variablesIn,
-} from "./variables.ts";
 
 /** Properties of the template that the rules of a component depend on. */
 interface TemplateTraits {
@@ -122,3 +113,107 @@ function checkExpiration(given: unknown): void {
   if (!Number.isInteger(minutes) || minutes < 1 || minutes > MAX_CODE_EXPIRATION_MINUTES)
     throw footerError(`code_expiration_minutes must be between 1 and ${MAX_CODE_EXPIRATION_MINUTES}.`);
 }
+
+const MAX_BUTTONS = 10;
+const MAX_BUTTON_TEXT_LENGTH = 25;
+
+/** Required fields per type of button. */
+const REQUIRED_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  QUICK_REPLY: ["text"],
+  URL: ["text", "url"],
+  PHONE_NUMBER: ["text", "phone_number"],
+  COPY_CODE: ["example"],
+  OTP: ["otp_type"],
+  FLOW: ["text"],
+  CATALOG: ["text"],
+  MPM: ["text"],
+  SPM: ["text"],
+  VOICE_CALL: ["text"],
+};
+
+function checkButtons(buttons: unknown): void {
+  if (!Array.isArray(buttons) || buttons.length === 0) throw missingField("BUTTONS", "buttons");
+  if (buttons.length > MAX_BUTTONS)
+    throw invalidParameter(`Param buttons must have at most ${MAX_BUTTONS} buttons`);
+  for (const button of buttons) checkButton((button ?? {}) as Component);
+}
+
+function checkButton(button: Component): void {
+  const requiredFields = REQUIRED_FIELDS[plainText(button.type).toUpperCase()];
+  if (!requiredFields)
+    throw invalidParameter(`Param buttons[type] must be one of {${Object.keys(REQUIRED_FIELDS).join(", ")}}`);
+  const urlFields = variablesIn(button.url).length > 0 ? ["example"] : [];
+  for (const field of [...requiredFields, ...urlFields])
+    if (button[field] === undefined) throw missingField("BUTTONS", field);
+  if (plainText(button.text ?? "").length > MAX_BUTTON_TEXT_LENGTH)
+    throw templateError(
+      2388040,
+      "Character limit exceeded",
+      `A button's text is limited to ${MAX_BUTTON_TEXT_LENGTH} characters.`,
+    );
+}
+
+/**
+ * Matches spaces as part of the name; they are trimmed later. A pattern with separate spaces would backtrack
+ * in cubic time.
+ */
+const VARIABLE = /\{\{([^{}]*)\}\}/g;
+
+/** Returns the distinct variable names of a text in order of appearance. */
+export const variablesIn = (text: unknown): string[] =>
+  typeof text === "string"
+    ? [...new Set([...text.matchAll(VARIABLE)].map(([, name = ""]) => name.trim()))]
+    : [];
+
+/** True when the names follow the format: `1`, `2`, ... or lowercase names. */
+const hasValidNames = (names: readonly string[], format: ParameterFormat): boolean =>
+  format === "NAMED"
+    ? names.every((name) => /^[a-z][a-z0-9_]*$/.test(name))
+    : [...names].sort((a, b) => Number(a) - Number(b)).every((name, index) => name === String(index + 1));
+
+const beginsOrEndsWithVariable = (text: string): boolean => /^\s*\{\{|\}\}\s*$/.test(text);
+
+/** True when the text has at most as many words as variables; the platform refuses such a text. */
+function isMostlyVariables(text: string): boolean {
+  const words = text.replaceAll(VARIABLE, " ").match(/[\p{L}\p{N}]+/gu) ?? [];
+  const count = variablesIn(text).length;
+  return count > 0 && words.length <= count;
+}
+
+interface ExampleCheck {
+  /** The component's type. */
+  type: string;
+  example: unknown;
+  names: readonly string[];
+  format: ParameterFormat;
+}
+
+/** Every variable needs an example for the review. */
+function checkExamples({ type, example, names, format }: ExampleCheck): void {
+  if (names.length === 0) return;
+  const field = `${type.toLowerCase()}_text`;
+  const given = (example ?? {}) as Record<string, unknown>;
+  const complete =
+    format === "NAMED"
+      ? coversNames(given[`${field}_named_params`], names)
+      : isRowOfLength(type === "BODY" ? firstRow(given[field]) : given[field], names.length);
+  if (!complete) throw missingField(type, "example");
+}
+
+const firstRow = (rows: unknown): unknown => (Array.isArray(rows) ? rows[0] : undefined);
+
+const isRowOfLength = (row: unknown, length: number): boolean =>
+  Array.isArray(row) && row.length === length && row.every((value) => typeof value === "string");
+
+function coversNames(params: unknown, names: readonly string[]): boolean {
+  if (!Array.isArray(params)) return false;
+  const given = params.filter((param) => typeof param?.example === "string").map((param) => param.param_name);
+  return names.every((name) => given.includes(name));
+}
+
+const missingField = (type: string, field: string) =>
+  templateError(
+    2388043,
+    'Message template "components" param is missing expected field(s)',
+    `component of type ${type} is missing expected field(s) (${field})`,
+  );

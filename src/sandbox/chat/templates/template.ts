@@ -1,8 +1,7 @@
 import { DAY } from "../../../runtime/durations.ts";
-import type { SandboxContext } from "../../context.ts";
-import { perSandbox } from "../../per-sandbox.ts";
-import { GraphError } from "../../wire/graph-error.ts";
-import { sampleTemplates } from "./sample-template.ts";
+import { WABAS } from "../../built-in-assets.ts";
+import { perSandbox, type SandboxContext } from "../../context.ts";
+import { GraphError } from "../../graph/graph-error.ts";
 
 export const CATEGORIES = ["AUTHENTICATION", "MARKETING", "UTILITY"] as const;
 export type Category = (typeof CATEGORIES)[number];
@@ -13,8 +12,12 @@ export type ParameterFormat = (typeof PARAMETER_FORMATS)[number];
 export type Component = Record<string, unknown>;
 
 /**
- * A translation of a template. Creating and editing make it PENDING; the review makes it APPROVED or
- * REJECTED, and a `pause_` name then PAUSED; deleting makes it DELETED.
+ * A translation of a template. Its status:
+ * - PENDING: in review, after it is created or edited.
+ * - APPROVED: the review accepted it; messages can use it.
+ * - REJECTED: the review refused it.
+ * - PAUSED: the review paused it after its approval, because its name begins with `pause_`.
+ * - DELETED: removed from the store; a scheduled review skips it.
  */
 export interface Template {
   id: string;
@@ -75,3 +78,30 @@ export const isNameBlocked = (context: SandboxContext, identity: TemplateIdentit
 /** A template error: a text for people, with a subcode per case. */
 export const templateError = (subcode: number, userTitle: string, userMessage: string): GraphError =>
   new GraphError(100, "Invalid parameter", { subcode, userTitle, userMessage });
+
+const SAMPLE_TEXT =
+  "Welcome and congratulations!! This message demonstrates your ability to send a message notification from the Cloud API.";
+
+const SAMPLE = {
+  name: "hello_world",
+  language: "en_US",
+  category: "UTILITY",
+  parameter_format: "POSITIONAL",
+  components: [
+    { type: "HEADER", format: "TEXT", text: "Hello World" },
+    { type: "BODY", text: SAMPLE_TEXT },
+    { type: "FOOTER", text: "Sample message" },
+  ],
+  status: "APPROVED",
+  rejected_reason: "NONE",
+  quality_score: { score: "UNKNOWN" },
+} as const;
+
+/** The template that the platform adds to every account, approved from the start. */
+const sampleTemplates = () =>
+  WABAS.map(({ id }, index) => ({
+    ...SAMPLE,
+    id: `170000000000060${index + 1}`,
+    waba: id,
+    changed: 1_790_000_000_000,
+  }));

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { newWamid } from "../../../../src/sandbox/chat/messages/wamid.ts";
+import { newWamid } from "../../../../src/sandbox/chat/people-and-message-ids.ts";
 import { signWebhook } from "../../../fixtures/platforms/webhooks.ts";
 import { buildRequest } from "../../load/connection.ts";
 

@@ -1,10 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { BroadcastChannel } from "node:worker_threads";
-import t, { type Test } from "tap";
+import type { Test } from "tap";
+import t from "tap";
 import { createImageThreads } from "../../../../src/composition/web/image-threads.ts";
-import type { ImageDecoder } from "../../../../src/domain/ads/image-decoder.ts";
-import { type ImageParts, imageRoute } from "../../../../src/resources/marketing/media/image-route.ts";
-import { createMetrics } from "../../../../src/runtime/metrics/metrics.ts";
+import type { ImageDecoder } from "../../../../src/domain/ads/base64-images.ts";
+import { imageRoute, type MediaParts } from "../../../../src/resources/marketing/media/routes.ts";
+import { createMetrics } from "../../../../src/runtime/metrics.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
 import { callerHeaders, startApi } from "../../../fixtures/http/api.ts";
 import { RELEASE_CHANNEL } from "../../../fixtures/images/failing-thread.ts";
@@ -33,7 +34,7 @@ async function startEndpoint(t: Test) {
   };
   const api = await startApi(t, {
     // No upload gets as far as the other parts.
-    routes: (db) => [imageRoute({ db, images } as unknown as ImageParts)],
+    routes: (db) => [imageRoute({ db, images } as unknown as MediaParts)],
     gates: { terms: async () => {} },
   });
   t.teardown(() => threads.close?.());

@@ -2,8 +2,9 @@ import { execFile } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
-import t, { type Test } from "tap";
-import { exchangeCommand } from "../../../../src/resources/marketing/oauth/exchange-command.ts";
+import type { Test } from "tap";
+import t from "tap";
+import { exchangeCommand } from "../../../../src/resources/marketing/oauth/callback-route.ts";
 import { startApi } from "../../../fixtures/http/api.ts";
 import { curlProgram } from "../../../fixtures/servers/programs.ts";
 

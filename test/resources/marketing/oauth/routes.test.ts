@@ -1,6 +1,5 @@
 import t from "tap";
-import { createSigner } from "../../../../src/security/derived-keys.ts";
-import { createSignedStates } from "../../../../src/security/signed-states.ts";
+import { createSignedStates, createSigner } from "../../../../src/security/signatures-and-states.ts";
 import { readClientEvents } from "../../../fixtures/platforms/webhooks.ts";
 import {
   AD_ACCOUNT_IDS,

@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
 import { newId } from "../../../../src/runtime/ids.ts";
-import { NO_TRACKER } from "../../../../src/runtime/watchdog/work-tracker.ts";
+import { NO_TRACKER } from "../../../../src/runtime/watchdog.ts";
 import type { Database } from "../../../../src/store/database/database.ts";
 import type { ClaimedDelivery } from "../../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryFinish } from "../../../../src/store/events/finish-deliveries.ts";
-import { createConcurrencyLimiter } from "../../../../workers/dispatcher/concurrency-limiter.ts";
+import {
+  createConcurrencyLimiter,
+  DELIVERY_LANES,
+} from "../../../../workers/dispatcher/concurrency-limiter.ts";
 import { createDeliveries } from "../../../../workers/dispatcher/delivering/deliveries.ts";
-import { DELIVERY_LANES } from "../../../../workers/dispatcher/lanes.ts";
 import { until } from "../../../fixtures/until.ts";
 
 const newRow = (): ClaimedDelivery => ({

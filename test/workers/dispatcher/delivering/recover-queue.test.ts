@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
-import t, { type Test } from "tap";
+import type { Test } from "tap";
+import t from "tap";
 import { MINUTE } from "../../../../src/runtime/durations.ts";
-import { createMetrics } from "../../../../src/runtime/metrics/metrics.ts";
-import type { DeliveryRef } from "../../../../src/store/events/delivery-refs.ts";
+import { createMetrics } from "../../../../src/runtime/metrics.ts";
+import type { DeliveryRef } from "../../../../src/store/events/events.ts";
 import { recoverQueue } from "../../../../workers/dispatcher/delivering/deliveries.ts";
-import { createQuarantineRecorder } from "../../../../workers/dispatcher/delivering/record.ts";
+import { createQuarantineRecorder } from "../../../../workers/dispatcher/delivering/outcomes.ts";
 import { heartbeat } from "../../../../workers/heartbeat.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
 import { readDelivery } from "../../../fixtures/events/events.ts";

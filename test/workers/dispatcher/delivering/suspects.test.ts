@@ -1,15 +1,18 @@
 import type { ServerResponse } from "node:http";
-import t, { type Test } from "tap";
+import type { Test } from "tap";
+import t from "tap";
 import { createBreakers } from "../../../../src/queue/breakers.ts";
 import { MINUTE } from "../../../../src/runtime/durations.ts";
-import { NO_TRACKER } from "../../../../src/runtime/watchdog/work-tracker.ts";
+import { NO_TRACKER } from "../../../../src/runtime/watchdog.ts";
 import { createDatabase, type Database } from "../../../../src/store/database/database.ts";
-import type { DeliveryRef } from "../../../../src/store/events/delivery-refs.ts";
+import type { DeliveryRef } from "../../../../src/store/events/events.ts";
 import { finishDeliveries } from "../../../../src/store/events/finish-deliveries.ts";
-import { createConcurrencyLimiter } from "../../../../workers/dispatcher/concurrency-limiter.ts";
+import {
+  createConcurrencyLimiter,
+  DELIVERY_LANES,
+} from "../../../../workers/dispatcher/concurrency-limiter.ts";
 import { createDeliveries } from "../../../../workers/dispatcher/delivering/deliveries.ts";
 import { type DeliveryOutcome, postponed } from "../../../../workers/dispatcher/delivering/outcomes.ts";
-import { DELIVERY_LANES } from "../../../../workers/dispatcher/lanes.ts";
 import { startClientBackend } from "../../../fixtures/events/client-backend.ts";
 import { untilDelivery } from "../../../fixtures/events/deliveries.ts";
 import {

@@ -1,16 +1,12 @@
 import { randomUUID } from "node:crypto";
-import t, { type Test } from "tap";
+import type { Test } from "tap";
+import t from "tap";
 import { MAX_LEASE_MS, WORKER_DEAD_AFTER_MS } from "../../../../src/runtime/deadlines.ts";
 import { HOUR, MINUTE, SECOND } from "../../../../src/runtime/durations.ts";
 import { finishSends } from "../../../../src/store/messages/finish-sends.ts";
 import { countFailedMessages } from "../../../../src/store/messages/queue-metrics.ts";
-import { MAX_DEATHS } from "../../../../src/store/processes/deaths.ts";
-import { lockRecovery } from "../../../../src/store/processes/recovery-lock.ts";
-import { recordHeartbeat } from "../../../../src/store/processes/workers.ts";
-import {
-  createSendRecovery,
-  type SendRecoveryParts,
-} from "../../../../workers/dispatcher/sending/recovery.ts";
+import { lockRecovery, MAX_DEATHS, recordHeartbeat } from "../../../../src/store/processes/workers.ts";
+import { createSendRecovery, type SendRecoveryParts } from "../../../../workers/dispatcher/sending/sends.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
 import { insertDeadWorker, withoutRetries } from "../../../fixtures/events/queue-rows.ts";
 import { checkEventsAtEnd } from "../../../fixtures/events/stored-events.ts";

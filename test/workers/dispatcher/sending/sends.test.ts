@@ -1,11 +1,10 @@
 import t from "tap";
 import type { Rates } from "../../../../src/queue/rates.ts";
 import { newId } from "../../../../src/runtime/ids.ts";
-import { NO_TRACKER } from "../../../../src/runtime/watchdog/work-tracker.ts";
+import { NO_TRACKER } from "../../../../src/runtime/watchdog.ts";
 import type { Database } from "../../../../src/store/database/database.ts";
 import type { ClaimedSend, SendKey } from "../../../../src/store/messages/claim-sends.ts";
-import { createConcurrencyLimiter } from "../../../../workers/dispatcher/concurrency-limiter.ts";
-import { SEND_LANES } from "../../../../workers/dispatcher/lanes.ts";
+import { createConcurrencyLimiter, SEND_LANES } from "../../../../workers/dispatcher/concurrency-limiter.ts";
 import type { MessageOutcome } from "../../../../workers/dispatcher/sending/outcomes.ts";
 import { createPlatformAvailability } from "../../../../workers/dispatcher/sending/platform-availability.ts";
 import { createSends, type SendControl } from "../../../../workers/dispatcher/sending/sends.ts";

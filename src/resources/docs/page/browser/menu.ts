@@ -1,6 +1,5 @@
 import { element } from "../../../../http/views/browser/element.ts";
 import { type Entry, hashOf, WEBHOOKS_TAG } from "./api-document.ts";
-import { search } from "./search.ts";
 
 interface MenuParts {
   container: HTMLElement;
@@ -67,4 +66,21 @@ function linkTo(entry: Entry, open: (entry: Entry) => void): HTMLElement {
     open(entry);
   });
   return link;
+}
+
+/**
+ * Returns the entries that contain every word of the text, in any order; all entries for an empty text. Entries whose
+ * summary or name begins with the first word come first.
+ */
+export function search(entries: readonly Entry[], text: string): Entry[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const [first] = words;
+  const found = entries.filter((entry) => {
+    const content = Object.values(entry).join(" ").toLowerCase();
+    return words.every((word) => content.includes(word));
+  });
+  if (first === undefined) return found;
+  const begins = ({ summary, name }: Entry) =>
+    [summary, name].some((part) => part.toLowerCase().startsWith(first));
+  return [...found.filter(begins), ...found.filter((entry) => !begins(entry))];
 }

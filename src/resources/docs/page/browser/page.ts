@@ -1,9 +1,6 @@
 import { element } from "../../../../http/views/browser/element.ts";
 import { type ApiDocument, entriesOf, hashOf, withWebhookIds } from "./api-document.ts";
-import { byId } from "./by-id.ts";
-import { getJson } from "./credential.ts";
-import { startCredentialForm } from "./credential-form.ts";
-import { labelControls } from "./labels.ts";
+import { getJson, startCredentialForm } from "./credential.ts";
 import { showMenu } from "./menu.ts";
 import { withOwnIds } from "./own-examples.ts";
 import { type Reference, showReference } from "./reference.ts";
@@ -35,10 +32,16 @@ async function start(): Promise<void> {
     const entry = entries.find((candidate) => hashOf(candidate) === location.hash);
     if (entry) reference?.open(entry);
   });
-  await startCredentialForm(async (credential) => {
-    const shown =
-      credential === "" ? apiDocument : await withOwnIds(apiDocument, (path) => getJson(path, credential));
-    reference = showReference(byId("reference"), shown, credential);
+  await startCredentialForm({
+    form: byId<HTMLFormElement>("credential-form"),
+    field: byId<HTMLInputElement>("credential"),
+    forget: byId<HTMLButtonElement>("forget"),
+    status: byId("credential-status"),
+    async use(credential) {
+      const shown =
+        credential === "" ? apiDocument : await withOwnIds(apiDocument, (path) => getJson(path, credential));
+      reference = showReference(byId("reference"), shown, credential);
+    },
   });
 }
 
@@ -59,4 +62,31 @@ function followColorScheme(): void {
   const apply = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
   dark.addEventListener("change", apply);
   apply();
+}
+
+/** Returns the element of the page with this id. */
+function byId<T extends HTMLElement>(id: string): T {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page has no element ${id}`);
+  return found as T;
+}
+
+/** Attributes that Swagger UI's controls lack: a name for screen readers, and focus to scroll by keyboard. */
+const MISSING_ATTRIBUTES: readonly [selector: string, attribute: string, value: string][] = [
+  ["select.examples-select-element", "aria-label", "Example"],
+  ["select:not([id], [aria-label])", "aria-label", "Value"],
+  ["input[type=file]", "aria-label", "File"],
+  ["textarea:not([aria-label])", "aria-label", "Request body"],
+  ["pre", "tabindex", "0"],
+];
+
+/** Completes the controls of Swagger UI, also those that it adds later. */
+function labelControls(container: HTMLElement): void {
+  const complete = () => {
+    for (const [selector, attribute, value] of MISSING_ATTRIBUTES)
+      for (const control of container.querySelectorAll(`${selector}:not([${attribute}])`))
+        control.setAttribute(attribute, value);
+  };
+  new MutationObserver(complete).observe(container, { childList: true, subtree: true });
+  complete();
 }

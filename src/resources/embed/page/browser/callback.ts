@@ -1,8 +1,6 @@
-import type { CallbackData } from "../page-data.ts";
-import type { CallbackTexts } from "../texts/shape.ts";
+import type { CallbackData, CallbackTexts } from "../page-data.ts";
 import { heading, paragraph } from "./controls.ts";
-import { readData } from "./read-data.ts";
-import { ApiProblem, postJson } from "./requests.ts";
+import { ApiProblem, postJson, readData } from "./embed-api.ts";
 
 /** Delays before each delivery. The code is valid for 30 s, so that later ones are useless. */
 const DELIVERY_DELAYS_MS = [0, 1_000, 3_000, 6_000];

@@ -1,5 +1,177 @@
+import type { Platform } from "../../../../schema/enumerations.ts";
 import type { PageData } from "../page-data.ts";
-import { readData } from "./read-data.ts";
-import { startSignupFlow } from "./signup-flow.ts";
+import { type BegunTry, createEmbedApi, isStatus, readData } from "./embed-api.ts";
+import { createPoller } from "./poller.ts";
+import { type EmbedState, isFinal, type LocalState, type Outcome, outcomeOf, viewOf } from "./state.ts";
+import { createScreen } from "./views.ts";
+
+/**
+ * Runs the page. A click begins a try or answers a question; polling brings everything else, until the session is
+ * completed, expired or revoked. The server's state and the local state together decide the view.
+ */
+function startSignupFlow(data: PageData): void {
+  const api = createEmbedApi(data.token);
+  const messages = createHostMessages(data);
+  const screen = createScreen(data, {
+    connect,
+    cancel,
+    choose: (assetId) => answer(() => api.choose(assetId)),
+    submitPin: (pin) => answer(() => api.submitPin(pin)),
+  });
+  let state: EmbedState | undefined;
+  let local: LocalState = {};
+  let tryId: string | undefined; // the try whose outcome the host does not know yet
+  let popup: Window | null = null;
+  let isOffline = false;
+
+  const show = () => screen.show(viewOf(state, local), { isOffline, isPopupClosed: popup?.closed ?? false });
+
+  const poller = createPoller({
+    read: readState,
+    onValue: applyState,
+    isRunning: () => local.starting !== undefined || Boolean(state?.try),
+    onFailure(problem, failures) {
+      if (isStatus(problem, 404)) return applyState({ status: "revoked", try: null });
+      isOffline = failures > 1;
+      show();
+    },
+  });
+
+  async function readState(): Promise<EmbedState> {
+    const [next] = await Promise.all([api.readState(), state ? undefined : api.markLoaded()]);
+    return next;
+  }
+
+  function applyState(next: EmbedState): void {
+    if (state && isFinal(state)) return;
+    const isFirst = state === undefined;
+    const outcome = outcomeOf(tryId, next);
+    if (outcome) local = outcome === "cancelled" ? { notice: outcome } : {};
+    state = next;
+    tryId = next.try?.try_id;
+    isOffline = false;
+    show();
+    if (isFirst) reportLoaded();
+    if (outcome) reportOutcome(messages, outcome, next);
+    if (isFinal(next)) endFlow();
+  }
+
+  function reportLoaded(): void {
+    messages.post("loaded");
+    reportHeight(messages);
+  }
+
+  function endFlow(): void {
+    poller.stop();
+    popup?.close();
+  }
+
+  async function connect(platform: Platform): Promise<void> {
+    popup?.close();
+    const launching = launchDialog(() => api.beginTry(platform), data.texts.loading);
+    local = { starting: platform };
+    show();
+    try {
+      const { try_id, url, ...launched } = await launching;
+      popup = launched.popup;
+      tryId = try_id;
+      state = { status: "opened", try: { try_id, platform, phase: "dialog" } };
+      local = popup ? {} : { blockedUrl: url };
+    } catch (problem) {
+      local = { notice: isStatus(problem, 409) ? "tooMany" : "unavailable" };
+    }
+    show();
+    poller.pollNow();
+  }
+
+  async function cancel(): Promise<void> {
+    popup?.close();
+    applyAnswer(await api.cancel().catch(() => undefined));
+  }
+
+  async function answer(send: () => Promise<EmbedState>): Promise<void> {
+    local = { isAnswering: true };
+    show();
+    const next = await send().catch(() => undefined);
+    local = {};
+    applyAnswer(next);
+  }
+
+  /** Polls after an answer that failed too: the state tells what became of it. */
+  function applyAnswer(next: EmbedState | undefined): void {
+    if (next) applyState(next);
+    poller.pollNow();
+  }
+
+  show();
+  poller.pollNow();
+}
+
+interface LaunchedDialog extends BegunTry {
+  /** Null when the browser blocked the window. */
+  popup: Window | null;
+}
+
+/** Browsers on phones ignore the size and open a tab. */
+const POPUP_FEATURES = "popup,width=600,height=760";
+
+/**
+ * Opens the platform's dialog. The only place that knows how: a vendor's script would replace this function. Call it in
+ * a click: browsers block a window that opens later, so it opens empty, before the try's address is known.
+ */
+async function launchDialog(begin: () => Promise<BegunTry>, openingText: string): Promise<LaunchedDialog> {
+  const opened = window.open("about:blank", "_blank", POPUP_FEATURES);
+  const popup = opened && !opened.closed ? opened : null;
+  if (popup) popup.document.title = popup.document.body.textContent = openingText;
+  try {
+    const begun = await begin();
+    if (popup) {
+      popup.opener = null; // the dialog must not be able to navigate this page
+      popup.location.replace(begun.url);
+    }
+    return { ...begun, popup };
+  } catch (error) {
+    popup?.close();
+    throw error;
+  }
+}
+
+type MessageType = "loaded" | "resize" | "completed" | "failed" | "cancelled";
+
+type MessageDetails = Pick<EmbedState, "result" | "error"> & { height?: number };
+
+interface HostMessages {
+  post(type: MessageType, details?: MessageDetails): void;
+}
+
+/** Messages to the page that embeds this one. The browser delivers them to the allowed origins only. */
+function createHostMessages(data: PageData): HostMessages {
+  const { session_id, external_ref, allowed_origins } = data;
+  return {
+    post(type, details = {}) {
+      if (window.parent === window) return;
+      const message = { source: "svc-embed", version: 1, type, session_id, external_ref, ...details };
+      for (const origin of allowed_origins) window.parent.postMessage(message, origin);
+    },
+  };
+}
+
+/** Reports how a try ended. */
+function reportOutcome(messages: HostMessages, outcome: Outcome, { result, error }: EmbedState): void {
+  if (outcome === "completed" && result) messages.post(outcome, { result });
+  else if (outcome === "failed" && error) messages.post(outcome, { error });
+  else messages.post(outcome);
+}
+
+/** Reports the height of the content, so that the host can fit the frame to it. */
+function reportHeight(messages: HostMessages): void {
+  let reported = 0;
+  new ResizeObserver(() => {
+    const height = Math.ceil(document.body.getBoundingClientRect().height);
+    if (height === reported) return;
+    reported = height;
+    messages.post("resize", { height });
+  }).observe(document.body);
+}
 
 startSignupFlow(readData<PageData>());

@@ -1,17 +1,19 @@
-import type { EmbedStateDto } from "../../page-schema.ts";
+import type { Platform } from "../../../../schema/enumerations.ts";
+import type { EmbedStateDto } from "../../schema.ts";
+import type { PageTexts } from "../page-data.ts";
 
 /** The answer of `GET /embed/{token}/state`, without what the page already knows. */
 export type EmbedState = Omit<EmbedStateDto, "session_id" | "external_ref" | "platforms">;
 
 /** The running try: `dialog` waits for the popup, `connecting` for the server, the others for the person. */
-export type Try = NonNullable<EmbedState["try"]>;
+type Try = NonNullable<EmbedState["try"]>;
 
 /** A number, page or photo account that the person can connect. */
 export type Choice = NonNullable<EmbedState["choices"]>[number];
 
 export type Failure = NonNullable<EmbedState["error"]>;
 
-/** True when the session cannot change any more. */
+/** True when the session can no longer change. */
 export const isFinal = ({ status }: EmbedState): boolean =>
   status === "completed" || status === "expired" || status === "revoked";
 
@@ -23,4 +25,69 @@ export function outcomeOf(tryId: string | undefined, { status, ...state }: Embed
   if (tryId === undefined || state.try !== null) return undefined;
   if (status === "failed") return "failed";
   return status === "opened" ? "cancelled" : undefined;
+}
+
+export type Notice = keyof PageTexts["notices"];
+
+/** The content of the page, without its texts. */
+export type View =
+  | { name: "loading" | "connecting" | "expired" | "revoked" }
+  | { name: "start"; notice: Notice | undefined }
+  | { name: "failed"; failure: Failure }
+  | { name: "waiting"; platform: Platform }
+  | { name: "blocked"; url: string }
+  | { name: "choosing"; platform: Platform; choices: readonly Choice[] }
+  | { name: "pin"; triesLeft: number }
+  | { name: "completed"; account: string | undefined };
+
+/** The part of the state that only this page has: it is lost at a reload. */
+export interface LocalState {
+  /** The platform of a try that is being started. */
+  starting?: Platform;
+  /** A choice or PIN is on its way: the former question must not come back meanwhile. */
+  isAnswering?: boolean;
+  /** The address of the dialog, when the browser blocked its window. */
+  blockedUrl?: string;
+  notice?: Notice;
+}
+
+export function viewOf(state: EmbedState | undefined, local: LocalState): View {
+  if (!state) return { name: "loading" };
+  switch (state.status) {
+    case "completed":
+      return { name: "completed", account: accountOf(state) };
+    case "expired":
+    case "revoked":
+      return { name: state.status };
+    default:
+      return openView(state, local);
+  }
+}
+
+function openView(state: EmbedState, local: LocalState): View {
+  if (local.starting) return { name: "waiting", platform: local.starting };
+  if (local.isAnswering) return { name: "connecting" };
+  if (state.try) return viewOfTry(state.try, state, local);
+  if (local.notice === undefined && state.status === "failed" && state.error)
+    return { name: "failed", failure: state.error };
+  return { name: "start", notice: local.notice };
+}
+
+function viewOfTry({ phase, platform }: Try, state: EmbedState, { blockedUrl }: LocalState): View {
+  switch (phase) {
+    case "dialog":
+      return blockedUrl === undefined ? { name: "waiting", platform } : { name: "blocked", url: blockedUrl };
+    case "connecting":
+      return { name: "connecting" };
+    case "choosing":
+      return { name: "choosing", platform, choices: state.choices ?? [] };
+    case "pin":
+      return { name: "pin", triesLeft: state.pin?.tries_left ?? 0 };
+  }
+}
+
+/** The name and number of the connected channel. */
+function accountOf({ result }: EmbedState): string | undefined {
+  const { display_name: name, display_phone_number: number } = result?.channel ?? {};
+  return [name, number].filter(Boolean).join(", ") || undefined;
 }

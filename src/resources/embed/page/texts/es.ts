@@ -1,4 +1,4 @@
-import type { Texts } from "./shape.ts";
+import type { Texts } from "../page-data.ts";
 
 const EXPIRED = {
   heading: "Este enlace ha caducado",

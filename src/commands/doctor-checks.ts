@@ -1,0 +1,289 @@
+import { awaitConnection, createProducerClient } from "../queue/redis.ts";
+import { isWriteRefusal, probeRedisWrites } from "../queue/redis-state.ts";
+import { tagsOf } from "../queue/wake-ups.ts";
+import type { Config } from "../runtime/config/config.ts";
+import { SECOND } from "../runtime/durations.ts";
+import { createSecretBox } from "../security/secret-box.ts";
+import { createDatabase, type Database, databaseTime } from "../store/database/database.ts";
+import { inspectMigrations, type MigrationState, PRERELEASE_FIX } from "../store/database/migrations.ts";
+import { findSealedColumns, listKeyUsage } from "../store/database/sealed-columns.ts";
+import { findQueueMismatches, type QueueMismatch } from "../store/events/queue-metrics.ts";
+import { readQueueHold } from "../store/processes/queue-hold.ts";
+import { countAliveWorkers } from "../store/processes/workers.ts";
+import { listKeysOfDisabledUsers } from "../store/tenants/api-keys.ts";
+import { tryOpen } from "./secrets.ts";
+
+/** The result of one check. */
+export interface Finding {
+  check: string;
+  status: "ok" | "warning" | "failed";
+  message: string;
+  /** How to fix the problem; absent when the check passed. */
+  fix?: string;
+}
+
+export const ok = (check: string, message: string): Finding => ({ check, status: "ok", message });
+
+const problem =
+  (status: "warning" | "failed") =>
+  (check: string, message: string, fix: string): Finding => ({ check, status, message, fix });
+
+export const failed = problem("failed");
+const warning = problem("warning");
+
+const rootCauseMessage = (error: unknown): string => {
+  const { message, code, cause } = (error ?? {}) as { message?: string; code?: string; cause?: unknown };
+  // fetch's own message only says that it failed; the cause has the reason.
+  return cause instanceof Error ? rootCauseMessage(cause) : message || code || "no reason given";
+};
+
+/** How long each server may take to answer. */
+const ANSWER_TIMEOUT_MS = 5 * SECOND;
+
+/** Host and port only: the URL may contain a password. */
+const hostOf = (address: string) => new URL(address).host;
+
+/** Checks Postgres, and the migrations, secrets, API keys, workers, the hold and the rows of the queue in it. */
+export async function examinePostgres(db: Database, config: Partial<Config>): Promise<Finding[]> {
+  const host = hostOf(config.DATABASE_URL as string);
+  try {
+    await db.ping(ANSWER_TIMEOUT_MS);
+  } catch (error) {
+    const fix =
+      "start the server, create the database, or correct DATABASE_URL (host, password, sslmode, firewall)";
+    return [failed("postgres", `${host} cannot be used: ${rootCauseMessage(error)}`, fix)];
+  }
+  const migrations = await examineMigrations(db, config);
+  const rest =
+    migrations.status === "ok"
+      ? [
+          await examineSecrets(db, config),
+          await examineApiKeys(db),
+          ...(await examineWorkers(db)),
+          await examineHold(db),
+          await examineQueueRows(db),
+        ]
+      : [];
+  return [ok("postgres", `${host} answers`), migrations, ...rest];
+}
+
+const RESTORE =
+  "restore these files as released (herald migrate refuses to run until then) and put the change into a new file in sql/";
+
+/** Checks both URLs: one may be a pooler of the other's database, or they may differ by mistake. */
+async function examineMigrations(db: Database, config: Partial<Config>): Promise<Finding> {
+  const { DATABASE_URL = "", DATABASE_DIRECT_URL = DATABASE_URL } = config;
+  try {
+    const [used, direct] = [await inspectMigrations(db), await inspectDirectly(DATABASE_DIRECT_URL)];
+    if (used.isPrerelease)
+      return failed("migrations", "the database was created before the first release", PRERELEASE_FIX);
+    if (used.changed.length > 0)
+      return failed("migrations", `changed after they were applied: ${used.changed.join(", ")}`, RESTORE);
+    if (used.pending.length === 0) return ok("migrations", "all applied");
+    const fix =
+      direct.pending.length > 0
+        ? "run herald migrate"
+        : "DATABASE_DIRECT_URL points to another database: correct it";
+    return failed("migrations", `not applied: ${used.pending.join(", ")}`, fix);
+  } catch (error) {
+    const fix = "correct DATABASE_DIRECT_URL, which migrations use";
+    return failed(
+      "migrations",
+      `${hostOf(DATABASE_DIRECT_URL)} cannot be used: ${rootCauseMessage(error)}`,
+      fix,
+    );
+  }
+}
+
+async function inspectDirectly(DATABASE_URL: string): Promise<MigrationState> {
+  const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 1, DATABASE_PREPARED: false }, () => {});
+  try {
+    return await inspectMigrations(db);
+  } finally {
+    await db.close();
+  }
+}
+
+async function examineSecrets(db: Database, { ENCRYPTION_KEYS: keys }: Partial<Config>): Promise<Finding> {
+  if (!keys) return failed("secrets", "cannot be checked without ENCRYPTION_KEYS", "fix that setting first");
+  const box = createSecretBox(keys);
+  let stale = 0;
+  for (const column of await findSealedColumns(db))
+    for (const { keyId, count, sample } of await listKeyUsage(db, column)) {
+      if (tryOpen(box, column, sample) === undefined)
+        return failed(
+          "secrets",
+          `some are encrypted with the key "${keyId}", which ENCRYPTION_KEYS lacks or has with another value`,
+          "restore that key in ENCRYPTION_KEYS, after the first key unless it is the first",
+        );
+      if (keyId !== box.keyId) stale += count;
+    }
+  if (stale > 0)
+    return warning("secrets", `${stale} are encrypted with an older key`, "run herald secrets rotate");
+  return ok("secrets", "all can be decrypted with the first key");
+}
+
+const MAX_NAMED_KEYS = 5;
+
+/** A key keeps working when the user who created it is disabled. */
+export async function examineApiKeys(db: Database): Promise<Finding> {
+  const keys = await listKeysOfDisabledUsers(db);
+  if (keys.length === 0) return ok("api_keys", "none was created by a user who is disabled now");
+  const named = keys.slice(0, MAX_NAMED_KEYS).map(({ id, creator }) => `${id} (${creator})`);
+  const rest = keys.length > MAX_NAMED_KEYS ? ` and ${keys.length - MAX_NAMED_KEYS} more` : "";
+  return warning(
+    "api_keys",
+    `${keys.length} in use ${keys.length === 1 ? "was" : "were"} created by users who are disabled now: ${named.join(", ")}${rest}`,
+    "check who has them; herald key revoke --id ID revokes one",
+  );
+}
+
+const WORKERS = {
+  dispatcher: "messages and events are not sent",
+  scheduler: "token checks and cleanup jobs do not run",
+};
+
+async function examineWorkers(db: Database): Promise<Finding[]> {
+  const alive = await countAliveWorkers(db);
+  return Object.entries(WORKERS).map(([process, consequence]) => {
+    const count = alive.get(process) ?? 0;
+    if (count > 0) return ok(process, `${count} running`);
+    return warning(process, `none is running: ${consequence}`, "start one; if it stops, its log says why");
+  });
+}
+
+async function examineHold(db: Database): Promise<Finding> {
+  const { since } = await readQueueHold(db);
+  if (since === null) return ok("queue", "not held");
+  return warning(
+    "queue",
+    `held since ${since.toISOString()}: no message is sent and no event delivered`,
+    "run herald queue release when they may continue",
+  );
+}
+
+const MAX_COUNTED_ROWS = 10_000;
+const MAX_COUNT_MS = 10 * SECOND;
+
+const MEANINGS: Record<QueueMismatch["kind"], string> = {
+  missing: "deliveries without a row in delivery_queue, which are never made",
+  orphaned: "rows of delivery_queue without a delivery that is pending or retrying",
+  different: "rows of delivery_queue with another client or number of attempts than their delivery",
+};
+
+/** Checks that each event that waits for its delivery has a row in delivery_queue, and the reverse. */
+export async function examineQueueRows(
+  db: Database,
+  { limit = MAX_COUNTED_ROWS, timeoutMs = MAX_COUNT_MS } = {},
+): Promise<Finding> {
+  const mismatches = await findQueueMismatches(db, { limit, timeoutMs });
+  if (mismatches === undefined)
+    return warning(
+      "queue_rows",
+      `not compared with the deliveries: that takes longer than ${timeoutMs / SECOND} s`,
+      "run herald doctor again when Postgres has less to do",
+    );
+  if (mismatches.length === 0) return ok("queue_rows", "agree with the deliveries");
+  const isLimited = mismatches.reduce((sum, { count }) => sum + count, 0) === limit;
+  const parts = mismatches.map(
+    ({ kind, count, example }) => `${MEANINGS[kind]}: ${count}, such as ${example}`,
+  );
+  return failed(
+    "queue_rows",
+    `${isLimited ? `only ${limit} were counted; ` : ""}${parts.join("; ")}`,
+    "repair them as docs/operate/backlog.md says under Rows that disagree",
+  );
+}
+
+/** Signatures and tokens tolerate minutes, but a larger offset means that the clock is not synchronised. */
+const MAX_CLOCK_OFFSET_MS = 5 * SECOND;
+
+export async function examineClock(db: Database): Promise<Finding> {
+  const requestedAt = Date.now();
+  const databaseNow = await databaseTime(db);
+  const midpoint = (requestedAt + Date.now()) / 2;
+  const aheadSeconds = Math.round((midpoint - databaseNow.getTime()) / SECOND);
+  if (Math.abs(aheadSeconds) * SECOND <= MAX_CLOCK_OFFSET_MS) return ok("clock", "agrees with Postgres");
+  const fix = "synchronise the clocks of both machines with NTP";
+  return failed(
+    "clock",
+    `${Math.abs(aheadSeconds)} s ${aheadSeconds > 0 ? "ahead of" : "behind"} Postgres`,
+    fix,
+  );
+}
+
+const ACCEPT_WRITES =
+  "use the primary in REDIS_URL, raise maxmemory, repair its snapshots or replicas, or allow this user to write";
+
+type RedisSettings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;
+
+export async function examineRedis(settings: RedisSettings): Promise<Finding> {
+  const [first = ""] = settings.REDIS_URL.nodes;
+  const redis = createProducerClient(settings);
+  let fault: unknown;
+  redis.on("error", (error) => {
+    fault = error;
+  });
+  try {
+    await awaitConnection(redis, ANSWER_TIMEOUT_MS);
+    await probeRedisWrites(redis, { tags: tagsOf(settings), timeoutMs: ANSWER_TIMEOUT_MS });
+    return ok("redis", `${hostOf(first)} answers and accepts writes`);
+  } catch (error) {
+    if (isWriteRefusal(error))
+      return failed("redis", `${hostOf(first)} refuses writes: ${rootCauseMessage(error)}`, ACCEPT_WRITES);
+    const fix = "start the server, or correct REDIS_URL (host, password, rediss:// and REDIS_TLS_VERIFY)";
+    return failed("redis", `${hostOf(first)} cannot be used: ${rootCauseMessage(fault ?? error)}`, fix);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+const PLATFORMS = [
+  "AD_PLATFORM_URL",
+  "CHAT_PLATFORM_URL",
+  "PHOTO_PLATFORM_URL",
+  "SOCIAL_PLATFORM_URL",
+] as const satisfies readonly (keyof Config)[];
+
+/** Checks that the platforms' hosts answer; any answer counts. */
+export async function examinePlatforms(config: Partial<Config>): Promise<Finding[]> {
+  const settingsByHost = new Map<string, string[]>();
+  for (const name of PLATFORMS) {
+    const address = config[name];
+    if (address === undefined) continue;
+    const { origin } = new URL(address);
+    settingsByHost.set(origin, [...(settingsByHost.get(origin) ?? []), name]);
+  }
+  const checks = [...settingsByHost].map(([origin, names]) => examinePlatform(origin, names, config));
+  return Promise.all(checks);
+}
+
+async function examinePlatform(
+  origin: string,
+  names: string[],
+  { NODE_ENV }: Partial<Config>,
+): Promise<Finding> {
+  try {
+    await request(origin);
+    return ok("platforms", `${origin} answers`);
+  } catch (error) {
+    const message = `no answer from ${origin}: ${rootCauseMessage(error)}`;
+    const fix = `start the service there, correct ${names.join(", ")}, or allow this machine to reach it`;
+    // Outside production most of Herald can be tried without the platforms.
+    return NODE_ENV === "production" ? failed("platforms", message, fix) : warning("platforms", message, fix);
+  }
+}
+
+const request = (address: string) =>
+  fetch(address, { redirect: "manual", signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+
+export async function examineIdentityProvider(address: string): Promise<Finding> {
+  try {
+    const response = await request(address);
+    const { keys } = (await response.json()) as { keys?: unknown };
+    if (!Array.isArray(keys)) throw new Error("the answer is not a JSON Web Key Set");
+    return ok("identity", `${keys.length} keys at JWT_JWKS_URL`);
+  } catch (error) {
+    return failed("identity", `no keys at JWT_JWKS_URL: ${rootCauseMessage(error)}`, "correct JWT_JWKS_URL");
+  }
+}

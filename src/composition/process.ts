@@ -1,0 +1,150 @@
+import type { DependencyContainer } from "tsyringe";
+import { tablePartitions } from "../../workers/table-partitions.ts";
+import { createEventPoster } from "../delivery/post-event.ts";
+import { createDestinations, createResolver } from "../delivery/ssrf-guard.ts";
+import { createPlatforms } from "../platforms/platforms.ts";
+import { createHolds } from "../queue/holds.ts";
+import { awaitConnection, createProducerClient } from "../queue/redis.ts";
+import { createRedisState } from "../queue/redis-state.ts";
+import { createEventNotifier, createMessageNotifier, tagsOf } from "../queue/wake-ups.ts";
+import { withTimeout } from "../runtime/async/timeouts-and-retries.ts";
+import type { Config } from "../runtime/config/config.ts";
+import type { Environment } from "../runtime/config/settings.ts";
+import { SECOND } from "../runtime/durations.ts";
+import { createLog, type Log } from "../runtime/log.ts";
+import { createMetrics, type MetricsText, metricsServer } from "../runtime/metrics.ts";
+import type { Worker } from "../runtime/supervise.ts";
+import { createWatchdog } from "../runtime/watchdog.ts";
+import { createSecretBox } from "../security/secret-box.ts";
+import { isBearerToken } from "../security/secret-text.ts";
+import { createDatabase, type Database, type DatabaseOptions } from "../store/database/database.ts";
+import { runWorkers, tryReadConfig } from "./run-workers.ts";
+import {
+  CONFIG,
+  DATABASE,
+  DESTINATIONS,
+  EVENT_NOTIFIER,
+  EVENT_POSTER,
+  LOG,
+  MESSAGE_NOTIFIER,
+  METRICS,
+  PLATFORMS,
+  provide,
+  REDIS,
+  REDIS_STATE,
+  RESOLVER,
+  type Resolved,
+  resolve,
+  resolveAll,
+  SECRET_BOX,
+  TAGS,
+  WATCHDOG,
+  WORKERS,
+} from "./tokens.ts";
+
+interface ProcessParts {
+  name: string;
+  env: Environment;
+  /** Registers the parts of this process beyond the shared ones, including WORKERS. */
+  register(container: DependencyContainer): void;
+}
+
+/** Runs a process from reading its settings to its exit code. */
+export async function runProcess(
+  container: DependencyContainer,
+  { name, env, register }: ProcessParts,
+): Promise<number> {
+  const config = tryReadConfig(name, env);
+  if (!config) return 1;
+  registerShared(container, config, name);
+  register(container);
+  const metrics = resolve(container, METRICS);
+  metrics.collectProcess();
+  return runWorkers({
+    workers: resolve(container, WORKERS),
+    log: resolve(container, LOG),
+    onReady: () => metrics.ready.set(1),
+  });
+}
+
+/** Registers the parts that every process has. */
+export function registerShared(container: DependencyContainer, config: Config, processName: string): void {
+  provide(container, CONFIG, () => config);
+  provide(container, LOG, () => createLog({ ...config, process: processName }));
+  provide(container, METRICS, () => createMetrics(processName));
+  provide(container, WATCHDOG, (c) =>
+    createWatchdog({ settings: config, process: processName, log: resolve(c, LOG) }),
+  );
+  provide(container, DATABASE, (c) => createLoggedDatabase(config, resolve(c, LOG)));
+  provide(container, SECRET_BOX, () => createSecretBox(config.ENCRYPTION_KEYS));
+  provide(container, REDIS, () => createProducerClient(config));
+  provide(container, REDIS_STATE, (c) =>
+    createRedisState(resolveAll(c, { redis: REDIS, tags: TAGS, log: LOG, metrics: METRICS })),
+  );
+  provide(container, TAGS, () => tagsOf(config));
+  provide(container, EVENT_NOTIFIER, (c) => createEventNotifier(resolve(c, REDIS), resolve(c, TAGS)));
+  provide(container, MESSAGE_NOTIFIER, (c) => createMessageNotifier(resolve(c, REDIS), resolve(c, TAGS)));
+}
+
+/** What `registerShared` registers for the workers of every process. */
+export const SHARED_TOKENS = {
+  config: CONFIG,
+  db: DATABASE,
+  log: LOG,
+  metrics: METRICS,
+  redis: REDIS,
+  redisState: REDIS_STATE,
+  tags: TAGS,
+  secretBox: SECRET_BOX,
+  watchdog: WATCHDOG,
+} as const;
+
+/** The workers that every process starts first and closes last: watchdog, metrics, connections, Redis state, partitions. */
+export function sharedWorkers(parts: Resolved<typeof SHARED_TOKENS>): Worker[] {
+  const { config, db, log, metrics, redis, redisState, watchdog } = parts;
+  const closeDatabase = () => withTimeout(2 * SECOND, db.close(), () => log.warn("postgres.close_timed_out"));
+  return [
+    watchdog,
+    createMetricsServer(config, metrics, log),
+    { name: "postgres", close: closeDatabase },
+    { name: "redis", start: () => awaitConnection(redis, 2 * SECOND), close: () => redis.disconnect() },
+    redisState,
+    tablePartitions({ settings: config, db, log }),
+  ];
+}
+
+/** Logs connections that break while they are idle. */
+export const createLoggedDatabase = (config: Config, log: Log, options?: DatabaseOptions): Database =>
+  createDatabase(config, (error) => log.warn("postgres.connection_lost", { err: error }), options);
+
+/** Without a METRICS_TOKEN the server listens on loopback only and asks for nothing. */
+export const createMetricsServer = (settings: Config, metrics: MetricsText, log: Log): Worker =>
+  metricsServer({
+    settings,
+    metrics,
+    log,
+    isAuthorized: (header) =>
+      settings.METRICS_TOKEN === undefined || isBearerToken(header, settings.METRICS_TOKEN),
+  });
+
+/** Registers the platform clients; `isBackground` for a process that runs background jobs only. */
+export function registerPlatforms(container: DependencyContainer, { isBackground = false } = {}): void {
+  provide(container, PLATFORMS, (c) => {
+    const holds = createHolds(resolve(c, REDIS));
+    return createPlatforms(resolve(c, CONFIG), { holds, log: resolve(c, LOG), isBackground });
+  });
+}
+
+/** Registers the parts that post events to the clients' backends and restrict their destinations. */
+export function registerEventPoster(container: DependencyContainer): void {
+  provide(container, DESTINATIONS, (c) => createDestinations(resolve(c, CONFIG).PRIVATE_DESTINATIONS));
+  provide(container, RESOLVER, (c) => createResolver({ destinations: resolve(c, DESTINATIONS) }));
+  provide(container, EVENT_POSTER, (c) =>
+    createEventPoster({
+      destinations: resolve(c, DESTINATIONS),
+      resolver: resolve(c, RESOLVER),
+      // One connection per slot and origin, so that a slow client does not starve others on the same host.
+      connections: resolve(c, CONFIG).DISPATCHER_CONCURRENCY,
+    }),
+  );
+}

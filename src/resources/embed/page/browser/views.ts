@@ -1,0 +1,210 @@
+import { element } from "../../../../http/views/browser/element.ts";
+import type { Platform } from "../../../../schema/enumerations.ts";
+import type { PageData, PageTexts, Passage } from "../page-data.ts";
+import {
+  type Actions,
+  buttonRow,
+  cancelButton,
+  FOCUS_FIRST,
+  heading,
+  paragraph,
+  plainButton,
+  platformIcon,
+  progressList,
+  successIcon,
+} from "./controls.ts";
+import { choosingView, pinView } from "./question-views.ts";
+import type { Failure, Notice, View } from "./state.ts";
+
+interface Situation {
+  isOffline: boolean;
+  isPopupClosed: boolean;
+}
+
+interface Screen {
+  /** Shows a view and announces progress. A view that is already shown keeps its fields and its focus. */
+  show(view: View, situation: Situation): void;
+}
+
+const BUSY_VIEWS: readonly View["name"][] = ["loading", "waiting", "connecting"];
+
+export function createScreen(data: PageData, actions: Actions): Screen {
+  const content = element("div");
+  const status = element("p", { id: "status", role: "status" });
+  const page = document.getElementById("page") as HTMLElement;
+  page.replaceChildren(content, status);
+  let shown = "";
+  let isUsed = false; // before the first click, the focus belongs to the host
+  page.addEventListener("click", () => (isUsed = true), { capture: true });
+  return {
+    show(view, situation) {
+      const key = JSON.stringify(view);
+      if (key !== shown) {
+        content.replaceChildren(...renderView(view, data, actions));
+        if (isUsed) content.querySelector<HTMLElement>("[data-focus]")?.focus();
+        shown = key;
+      }
+      const text = statusText(view, situation, data.texts);
+      if (status.textContent !== text) status.textContent = text;
+      status.classList.toggle("busy", BUSY_VIEWS.includes(view.name));
+    },
+  };
+}
+
+function statusText(view: View, { isOffline, isPopupClosed }: Situation, texts: PageTexts): string {
+  if (isOffline) return texts.offline;
+  if (view.name === "waiting") return isPopupClosed ? texts.waiting.closed : texts.waiting.status;
+  return view.name === "connecting" ? texts.connecting.status : "";
+}
+
+/** Creates the elements of a view. */
+function renderView(view: View, data: PageData, actions: Actions): Node[] {
+  const { texts } = data;
+  switch (view.name) {
+    case "loading":
+      return loadingView(texts);
+    case "start":
+      return startView(data, actions, view.notice);
+    case "failed":
+      return failedView(data, actions, view.failure);
+    case "waiting":
+      return waitingView(texts, actions, view.platform);
+    case "blocked":
+      return blockedView(texts, actions, view.url);
+    case "connecting":
+      return connectingView(texts);
+    case "choosing":
+      return choosingView(texts, actions, view);
+    case "pin":
+      return pinView(texts, actions, view.triesLeft);
+    case "completed":
+      return completedView(texts, view.account);
+    case "expired":
+    case "revoked":
+      return endedView(texts[view.name]);
+  }
+}
+
+/** Offers the session's platforms. A notice says why the page is back at the start. */
+function startView(data: PageData, actions: Actions, notice: Notice | undefined): Node[] {
+  const { start, notices } = data.texts;
+  return [
+    ...(notice ? [element("p", { class: "notice", ...FOCUS_FIRST }, notices[notice])] : []),
+    heading(start.heading, notice ? {} : FOCUS_FIRST),
+    paragraph(data.platforms.length > 1 ? `${start.choose} ${start.body}` : start.body),
+    ...prefilledList(data),
+    platformList(data, actions),
+  ];
+}
+
+/** Explains the failure and offers the platforms for another try. */
+const failedView = (data: PageData, actions: Actions, failure: Failure): Node[] => [
+  heading(data.texts.failed.heading),
+  element("p", { class: "notice problem" }, explanationOf(data.texts, failure)),
+  platformList(data, actions),
+  failureDetails(data, failure),
+];
+
+const explanationOf = ({ failed }: PageTexts, { code, step }: Failure): string =>
+  failed.codes[code] ?? failed.steps[step];
+
+/** The dialog prefills these values for a phone number only. */
+function prefilledList({ prefilled, platforms, texts }: PageData): Node[] {
+  if (prefilled.length === 0 || !platforms.includes("chatapp")) return [];
+  const rows = prefilled.map(({ label, value }) =>
+    element("div", {}, element("dt", {}, label), element("dd", {}, value)),
+  );
+  return [
+    element(
+      "section",
+      { class: "prefill" },
+      element("h2", {}, texts.start.prefill),
+      element("dl", {}, ...rows),
+    ),
+  ];
+}
+
+const platformList = ({ platforms, texts }: PageData, actions: Actions): HTMLElement =>
+  element(
+    "div",
+    { class: "platforms" },
+    ...platforms.map((platform) => platformButton(platform, texts, actions)),
+  );
+
+function platformButton(platform: Platform, { platforms }: PageTexts, { connect }: Actions): HTMLElement {
+  const { name, action } = platforms[platform];
+  const button = element(
+    "button",
+    { type: "button", "data-platform": platform },
+    platformIcon(platform),
+    element("span", {}, element("strong", {}, action), element("small", {}, name)),
+  );
+  button.addEventListener("click", () => connect(platform));
+  return button;
+}
+
+/** Details that a person can pass on to the support of the company that embeds the page. */
+const failureDetails = ({ texts, session_id }: PageData, { code, message, step }: Failure): HTMLElement =>
+  element(
+    "details",
+    {},
+    element("summary", {}, texts.failed.details),
+    paragraph(`${step}, ${code}: ${message}`),
+    paragraph(session_id),
+  );
+
+/**
+ * The person is in the popup. The page cannot know whether it is closed, because a dialog that isolates itself looks
+ * closed too. The person says so.
+ */
+function waitingView(texts: PageTexts, actions: Actions, platform: Platform): Node[] {
+  const { waiting } = texts;
+  return [
+    progressList(texts, "access"),
+    heading(waiting.heading),
+    paragraph(waiting.body),
+    buttonRow(
+      plainButton({ label: waiting.reopen, action: "reopen", onClick: () => actions.connect(platform) }),
+      cancelButton(waiting.iClosed, actions),
+    ),
+  ];
+}
+
+/** The browser blocked the popup: a link that the person clicks is not blocked. */
+function blockedView(texts: PageTexts, actions: Actions, url: string): Node[] {
+  const { blocked, cancel } = texts;
+  const link = {
+    href: url,
+    target: "_blank",
+    rel: "noopener noreferrer",
+    class: "button",
+    "data-action": "open",
+  };
+  return [
+    progressList(texts, "access"),
+    heading(blocked.heading),
+    paragraph(blocked.body),
+    element("p", {}, element("a", link, blocked.open)),
+    paragraph(blocked.hint, "quiet"),
+    buttonRow(cancelButton(cancel, actions)),
+  ];
+}
+
+const loadingView = ({ start, loading }: PageTexts): Node[] => [heading(start.heading), paragraph(loading)];
+
+const connectingView = (texts: PageTexts): Node[] => [
+  progressList(texts, "connect"),
+  heading(texts.connecting.heading),
+  paragraph(texts.connecting.body),
+];
+
+const completedView = (texts: PageTexts, account: string | undefined): Node[] => [
+  progressList(texts, "done"),
+  successIcon(),
+  heading(texts.completed.heading),
+  ...(account === undefined ? [] : [element("p", {}, element("strong", {}, account))]),
+  paragraph(texts.completed.body),
+];
+
+/** The link expired or was revoked while the page was open. */
+const endedView = ({ heading: title, body }: Passage): Node[] => [heading(title), paragraph(body)];

@@ -1,0 +1,154 @@
+import { type Queryable, sql } from "../database/database.ts";
+import { IS_QUARANTINED, isLeaseExpired, LEASE_LIMITS } from "../processes/workers.ts";
+import {
+  SETTLED_COLUMNS,
+  type SettledSend,
+  sendingStep,
+  TO_BE_SENT_STATES,
+  UNLEASED_STATES,
+  UNSETTLED_STATUSES,
+} from "./lifecycle.ts";
+
+/** Everything here spans all clients: it fails messages that can no longer be sent. */
+
+/**
+ * `error` is the SQL of the reason. An `unknown` send sets outcome_unknown: a status webhook may still arrive.
+ */
+const failStatement = (condition: string, error: string) => `
+  with over as materialized (
+    select s.client_id, s.id, s.attempts, s.started_at, s.platform_message_id, ${error} as error, s.state = 'unknown' as is_unknown
+    from sends s
+    join channels c on c.client_id = s.client_id and c.id = s.channel_id
+    where ${condition}
+    limit 500
+    for update of s skip locked
+  ),
+  deleted as (
+    delete from sends s
+    using over o
+    where s.client_id = o.client_id
+    and s.id = o.id
+  )
+  update messages m
+  set
+    status = 'failed',
+    failed_at = now(),
+    timeline = ${sendingStep("o.started_at")} || m.timeline || jsonb_build_array(jsonb_build_object('status', 'failed', 'at', now())),
+    error = o.error,
+    outcome_unknown = o.is_unknown,
+    attempts = o.attempts,
+    platform_message_id = coalesce(m.platform_message_id, o.platform_message_id)
+  from over o
+  where o.id like 'msg%'
+  and m.client_id = o.client_id
+  and m.id = o.id
+  and m.status in ${UNSETTLED_STATUSES}
+  returning ${SETTLED_COLUMNS}`;
+
+const FAIL_UNKNOWN = sql(failStatement("s.state = 'unknown' and s.next_attempt_at <= now()", "$1"));
+
+const FAIL_EXPIRED = sql(
+  failStatement(
+    `s.state in ${UNLEASED_STATES} and s.expires_at <= now()`,
+    "case when c.status <> 'connected' then $2 else coalesce(s.last_error, $1) end",
+  ),
+);
+
+/** Finds each channel with one index access: a scan of all sends would take longer the more of them wait. */
+const LIST_DISCONNECTED_CHANNELS = sql(`
+  with recursive found as (
+    (
+      select channel_id
+      from sends
+      order by channel_id
+      limit 1
+    )
+    union all
+    select (
+      select s.channel_id
+      from sends s
+      where s.channel_id > f.channel_id
+      order by s.channel_id
+      limit 1
+    )
+    from found f
+    where f.channel_id is not null
+  )
+  select c.id
+  from found f
+  join channels c on c.id = f.channel_id and c.status = 'disconnected'`);
+
+const FAIL_DISCONNECTED = sql(
+  failStatement(
+    `s.channel_id = any($2) and s.state in ${UNLEASED_STATES} and c.status = 'disconnected'`,
+    "$1",
+  ),
+);
+
+const FAIL_QUARANTINED = sql(failStatement(`s.state = 'waiting' and s.${IS_QUARANTINED}`, "$1"));
+
+/** Fails unknown sends whose status did not arrive in time. */
+export const failUnknown = (tx: Queryable, error: string): Promise<SettledSend[]> =>
+  tx.query<SettledSend>(FAIL_UNKNOWN, [error]);
+
+/** Fails expired sends with their last error, or with `unconnected` when their channel is not connected. */
+export const failExpired = (
+  tx: Queryable,
+  { expired, unconnected }: { expired: string; unconnected: string },
+): Promise<SettledSend[]> => tx.query<SettledSend>(FAIL_EXPIRED, [expired, unconnected]);
+
+/** Fails sends whose channel was disconnected. */
+export async function failDisconnected(tx: Queryable, error: string): Promise<SettledSend[]> {
+  const channels = await tx.query<{ id: string }>(LIST_DISCONNECTED_CHANNELS);
+  if (channels.length === 0) return [];
+  return tx.query<SettledSend>(FAIL_DISCONNECTED, [error, channels.map(({ id }) => id)]);
+}
+
+/** Fails sends whose dispatchers died before they sent anything. */
+export const failQuarantined = (tx: Queryable, error: string): Promise<SettledSend[]> =>
+  tx.query<SettledSend>(FAIL_QUARANTINED, [error]);
+
+/** Selects queued messages of a client: those with an id below `before`. */
+export interface DiscardScope {
+  clientId: string;
+  before: string;
+}
+
+const IS_IN_SCOPE = "s.client_id = $3 and s.id < $4";
+
+/** SQL: true for a send that no living dispatcher has claimed and whose request was not written. */
+const IS_DISCARDABLE = `(
+      s.state in ${UNLEASED_STATES}
+      or s.state = 'claimed' and s.sending_at is null and ${isLeaseExpired("s")}
+    )`;
+
+const DISCARD = sql(failStatement(`${IS_IN_SCOPE} and ${IS_DISCARDABLE}`, "$5"));
+
+const COUNT = sql(`
+  select count(*)::integer as total, (count(*) filter (where ${IS_DISCARDABLE}))::integer as discardable
+  from sends s
+  where ${IS_IN_SCOPE}
+  and s.state in ${TO_BE_SENT_STATES}`);
+
+const valuesOf = ({ clientId, before }: DiscardScope) => [
+  LEASE_LIMITS.deadAfter,
+  LEASE_LIMITS.maxLeaseMs,
+  clientId,
+  before,
+];
+
+/** Fails a batch of queued messages with this error; returns them. */
+export const discardSends = (tx: Queryable, scope: DiscardScope, error: string): Promise<SettledSend[]> =>
+  tx.query<SettledSend>(DISCARD, [...valuesOf(scope), error]);
+
+interface DiscardCounts {
+  /** Messages that are still to be sent. */
+  total: number;
+  /** Of these, the ones that no dispatcher is sending. */
+  discardable: number;
+}
+
+export async function countDiscardableSends(db: Queryable, scope: DiscardScope): Promise<DiscardCounts> {
+  const [row] = await db.query<DiscardCounts>(COUNT, valuesOf(scope));
+  return row as DiscardCounts;
+}
