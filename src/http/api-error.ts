@@ -3,117 +3,123 @@ import { CODE_BY_VERDICT, type TokenOwner, toPlatformErrorBody } from "../platfo
 import { MINUTE, SECOND } from "../runtime/durations.ts";
 import { StacklessError } from "../runtime/errors.ts";
 
-/** Every error of the API with its HTTP status. A code is part of the contract: it is never renamed or reused. */
-export const ERROR_STATUS = {
-  validation_failed: 400,
-  unknown_dispatch_key: 400,
-  terms_version_not_current: 400,
-  missing_permission: 400,
-  invalid_image: 400,
-  unsupported_message_type: 400,
-  invalid_recipient: 400,
-  platform_invalid_request: 400,
-  ambiguous_credentials: 400,
-  unauthorized: 401,
-  insufficient_scope: 403,
-  invalid_verify_token: 403,
-  terms_not_accepted: 403,
-  console_only: 403,
-  role_insufficient: 403,
-  platform_permission_denied: 403,
-  platform_policy_blocked: 403,
-  not_found: 404,
-  platform_object_not_found: 404,
-  method_not_allowed: 405,
-  request_timeout: 408,
-  idempotency_in_progress: 409,
-  ad_account_not_active: 409,
-  ad_account_revoked: 409,
-  invalid_state_transition: 409,
-  channel_disconnected: 409,
-  channel_taken: 409,
-  session_not_revocable: 409,
-  webhook_not_configured: 409,
-  session_gone: 410,
-  payload_too_large: 413,
-  image_too_large: 413,
-  unsupported_media_type: 415,
-  expectation_failed: 417,
-  idempotency_key_reused: 422,
-  rate_limited: 429,
-  platform_rate_limited: 429,
-  internal_error: 500,
-  platform_unavailable: 502,
-  overloaded: 503,
-  temporarily_unavailable: 503,
-  platform_timeout: 504,
-  outcome_unknown: 504,
-} as const;
+interface ErrorDefinition {
+  status: number;
+  /** The section of docs/guides that helps with the error: the guide's name and its heading. */
+  guide?: string;
+  /** Default headers of the response. */
+  headers?: Readonly<Record<string, string>>;
+  /** The sentence of a code that has only one. */
+  message?: string;
+}
 
-export type ErrorCode = keyof typeof ERROR_STATUS;
+/** Every error of the API. A code is part of the contract: it is never renamed or reused. */
+const ERRORS = {
+  validation_failed: { status: 400, guide: "paging-idempotency-limits#requests" },
+  unknown_dispatch_key: { status: 400, guide: "receiving#switches" },
+  terms_version_not_current: { status: 400, guide: "ad-accounts#accept-the-terms" },
+  missing_permission: { status: 400, guide: "ad-accounts#connect" },
+  invalid_image: { status: 400, guide: "advertising#upload-an-image-or-a-video" },
+  unsupported_message_type: { status: 400, guide: "sending#types" },
+  invalid_recipient: { status: 400, guide: "sending#fields" },
+  platform_invalid_request: { status: 400, guide: "errors#refusals-of-a-platform" },
+  ambiguous_credentials: {
+    status: 400,
+    guide: "credentials#one-credential-per-request",
+    message: "Send one credential only: either a user token or an API key",
+  },
+  unauthorized: {
+    status: 401,
+    guide: "credentials#one-credential-per-request",
+    headers: { "WWW-Authenticate": 'Bearer realm="herald"' },
+  },
+  insufficient_scope: { status: 403, guide: "credentials#scopes" },
+  invalid_verify_token: {
+    status: 403,
+    message: "hub.mode must be subscribe and hub.verify_token the configured verify token",
+  },
+  terms_not_accepted: { status: 403, guide: "ad-accounts#accept-the-terms" },
+  console_only: {
+    status: 403,
+    guide: "credentials#users-and-roles",
+    message: "API keys cannot make this request: sign in to the console or send a user token",
+  },
+  role_insufficient: { status: 403, guide: "credentials#users-and-roles" },
+  platform_permission_denied: { status: 403, guide: "errors#refusals-of-a-platform" },
+  platform_policy_blocked: { status: 403, guide: "errors#refusals-of-a-platform" },
+  not_found: { status: 404, guide: "errors#objects-that-do-not-exist" },
+  platform_object_not_found: { status: 404, guide: "errors#objects-that-do-not-exist" },
+  method_not_allowed: { status: 405, guide: "errors#codes" },
+  request_timeout: { status: 408, guide: "paging-idempotency-limits#requests" },
+  idempotency_in_progress: {
+    status: 409,
+    guide: "paging-idempotency-limits#idempotency",
+    headers: { "Retry-After": "1" },
+    message: "A request with this Idempotency-Key is still in progress",
+  },
+  ad_account_not_active: { status: 409, guide: "ad-accounts#choose-accounts" },
+  ad_account_revoked: { status: 409, guide: "ad-accounts#connect" },
+  invalid_state_transition: { status: 409, guide: "errors#conflicts-with-a-state" },
+  channel_disconnected: { status: 409, guide: "channels#statuses" },
+  channel_taken: { status: 409, guide: "channels#connect-a-channel" },
+  session_not_revocable: { status: 409, guide: "embedded-signup#when-a-signup-fails" },
+  webhook_not_configured: {
+    status: 409,
+    guide: "receiving#set-the-address",
+    message: "Set webhook_url before sending a test event",
+  },
+  session_gone: { status: 410, guide: "embedded-signup#when-a-signup-fails" },
+  payload_too_large: { status: 413, guide: "paging-idempotency-limits#requests" },
+  image_too_large: { status: 413, guide: "advertising#upload-an-image-or-a-video" },
+  unsupported_media_type: { status: 415, guide: "paging-idempotency-limits#requests" },
+  expectation_failed: {
+    status: 417,
+    guide: "errors#codes",
+    message: "The only supported expectation is 100-continue",
+  },
+  idempotency_key_reused: {
+    status: 422,
+    guide: "paging-idempotency-limits#idempotency",
+    message: "This Idempotency-Key was already used with a different body",
+  },
+  rate_limited: { status: 429, guide: "paging-idempotency-limits#rate-limits" },
+  platform_rate_limited: { status: 429, guide: "errors#which-requests-to-repeat" },
+  internal_error: {
+    status: 500,
+    guide: "errors#which-requests-to-repeat",
+    message: "An internal error occurred",
+  },
+  platform_unavailable: { status: 502, guide: "errors#which-requests-to-repeat" },
+  overloaded: { status: 503, guide: "errors#which-requests-to-repeat", headers: { "Retry-After": "5" } },
+  temporarily_unavailable: {
+    status: 503,
+    guide: "errors#which-requests-to-repeat",
+    headers: { "Retry-After": "5" },
+  },
+  platform_timeout: { status: 504, guide: "errors#which-requests-to-repeat" },
+  outcome_unknown: {
+    status: 504,
+    guide: "errors#which-requests-to-repeat",
+    message: "The database did not answer in time: the request may have taken effect",
+  },
+} as const satisfies Record<string, ErrorDefinition>;
 
-export const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[];
+export type ErrorCode = keyof typeof ERRORS;
+
+export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
+
+const definitionOf = (code: ErrorCode): ErrorDefinition => ERRORS[code];
+
+export const statusOf = (code: ErrorCode): number => ERRORS[code].status;
 
 /** Errors of every route that needs the database: Postgres is unavailable, or its connections are in use. */
 export const DATABASE_ERRORS = ["rate_limited", "overloaded", "temporarily_unavailable"] as const;
 
-/** Default headers of an error response, by code. */
-const ERROR_HEADERS: { readonly [C in ErrorCode]?: Readonly<Record<string, string>> } = {
-  unauthorized: { "WWW-Authenticate": 'Bearer realm="herald"' },
-  idempotency_in_progress: { "Retry-After": "1" },
-  overloaded: { "Retry-After": "5" },
-  temporarily_unavailable: { "Retry-After": "5" },
-};
-
-/** The section of docs/guides that helps with an error, by code: the guide's name and its heading. */
-const ERROR_GUIDES: { readonly [C in ErrorCode]?: string } = {
-  validation_failed: "paging-idempotency-limits#requests",
-  unknown_dispatch_key: "receiving#switches",
-  terms_version_not_current: "ad-accounts#accept-the-terms",
-  missing_permission: "ad-accounts#connect",
-  invalid_image: "advertising#upload-an-image-or-a-video",
-  unsupported_message_type: "sending#types",
-  invalid_recipient: "sending#fields",
-  platform_invalid_request: "errors#refusals-of-a-platform",
-  ambiguous_credentials: "credentials#one-credential-per-request",
-  unauthorized: "credentials#one-credential-per-request",
-  insufficient_scope: "credentials#scopes",
-  terms_not_accepted: "ad-accounts#accept-the-terms",
-  console_only: "credentials#users-and-roles",
-  role_insufficient: "credentials#users-and-roles",
-  platform_permission_denied: "errors#refusals-of-a-platform",
-  platform_policy_blocked: "errors#refusals-of-a-platform",
-  not_found: "errors#objects-that-do-not-exist",
-  platform_object_not_found: "errors#objects-that-do-not-exist",
-  method_not_allowed: "errors#codes",
-  request_timeout: "paging-idempotency-limits#requests",
-  idempotency_in_progress: "paging-idempotency-limits#idempotency",
-  ad_account_not_active: "ad-accounts#choose-accounts",
-  ad_account_revoked: "ad-accounts#connect",
-  invalid_state_transition: "errors#conflicts-with-a-state",
-  channel_disconnected: "channels#statuses",
-  channel_taken: "channels#connect-a-channel",
-  session_not_revocable: "embedded-signup#when-a-signup-fails",
-  webhook_not_configured: "receiving#set-the-address",
-  session_gone: "embedded-signup#when-a-signup-fails",
-  payload_too_large: "paging-idempotency-limits#requests",
-  image_too_large: "advertising#upload-an-image-or-a-video",
-  unsupported_media_type: "paging-idempotency-limits#requests",
-  expectation_failed: "errors#codes",
-  idempotency_key_reused: "paging-idempotency-limits#idempotency",
-  rate_limited: "paging-idempotency-limits#rate-limits",
-  platform_rate_limited: "errors#which-requests-to-repeat",
-  internal_error: "errors#which-requests-to-repeat",
-  platform_unavailable: "errors#which-requests-to-repeat",
-  overloaded: "errors#which-requests-to-repeat",
-  temporarily_unavailable: "errors#which-requests-to-repeat",
-  platform_timeout: "errors#which-requests-to-repeat",
-  outcome_unknown: "errors#which-requests-to-repeat",
-};
-
 /** The path of the guide section for an error code, as this service serves it. */
-export const documentationOf = (code: ErrorCode): string | undefined =>
-  ERROR_GUIDES[code] && `/docs/guides/${ERROR_GUIDES[code]}`;
+export function documentationOf(code: ErrorCode): string | undefined {
+  const { guide } = definitionOf(code);
+  return guide && `/docs/guides/${guide}`;
+}
 
 export interface ErrorDetail {
   path: string;
@@ -143,13 +149,21 @@ export class ApiError extends StacklessError {
     super(message, { cause: options.cause });
     this.name = "ApiError";
     this.code = code;
-    this.status = ERROR_STATUS[code];
+    this.status = statusOf(code);
     this.details = options.details;
     this.extra = options.extra ?? {};
-    this.headers = { ...ERROR_HEADERS[code], ...options.headers };
+    this.headers = { ...definitionOf(code).headers, ...options.headers };
     this.view = options.view;
   }
 }
+
+type CodeWithMessage = {
+  [C in ErrorCode]: (typeof ERRORS)[C] extends { message: string } ? C : never;
+}[ErrorCode];
+
+/** The error of a code that has one sentence. */
+export const errorOf = (code: CodeWithMessage, options?: ApiErrorOptions): ApiError =>
+  new ApiError(code, ERRORS[code].message, options);
 
 /** Options of an error after which the rest of a body must not be read as the next request. */
 export const CLOSE_CONNECTION: ApiErrorOptions = { headers: { Connection: "close" } };
@@ -182,12 +196,6 @@ export const databaseUnusable = (
   options: Pick<ApiErrorOptions, "cause" | "extra">,
 ): ApiError => new ApiError("temporarily_unavailable", DATABASE_MESSAGES[reason], options);
 
-/** 504 when Postgres may have carried out a request whose outcome was not reported in time. */
-export const outcomeUnknown = (cause?: unknown): ApiError =>
-  new ApiError("outcome_unknown", "The database did not answer in time: the request may have taken effect", {
-    cause,
-  });
-
 interface LimitedAttempts {
   rule: { maxFailures: number; periodMs: number };
   /** Milliseconds until the next attempt is allowed. */
@@ -203,12 +211,6 @@ export const tooManyAttempts = ({ rule, wait }: LimitedAttempts): ApiError => {
     { headers: retryAfter(wait) },
   );
 };
-
-export const idempotencyInProgress = () =>
-  new ApiError("idempotency_in_progress", "A request with this Idempotency-Key is still in progress");
-
-export const idempotencyKeyReused = () =>
-  new ApiError("idempotency_key_reused", "This Idempotency-Key was already used with a different body");
 
 /** The Retry-After header for a wait in milliseconds: whole seconds, at least one. */
 export const retryAfter = (wait: number): { "Retry-After": string } => ({

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { NextFunction, Request, Response } from "express";
 import express from "express";
-import { ApiError, CLOSE_CONNECTION } from "./api-error.ts";
+import { ApiError, CLOSE_CONNECTION, errorOf } from "./api-error.ts";
 import { errorFormatAt } from "./error-reply.ts";
 import { createPipeline, type Pipeline, type PipelineParts } from "./pipeline.ts";
 import { respond } from "./respond.ts";
@@ -34,12 +34,7 @@ export function createApp(routes: readonly Route[], parts: Omit<PipelineParts, "
   return {
     listener: createListener(routes, pipelineParts),
     onUnknownExpectation: (request, response) =>
-      void replyWithError(
-        request,
-        response,
-        pipelineParts,
-        new ApiError("expectation_failed", "The only supported expectation is 100-continue"),
-      ),
+      void replyWithError(request, response, pipelineParts, errorOf("expectation_failed")),
     waitForDrain: () =>
       new Promise((resolve) => {
         onDrained = resolve;

@@ -18,7 +18,7 @@ import {
 import { findClient } from "../store/tenants/clients.ts";
 import { findSession, touchSession } from "../store/tenants/sessions.ts";
 import { findUserCredential, type UserCredentialRow } from "../store/tenants/users.ts";
-import { ApiError } from "./api-error.ts";
+import { ApiError, errorOf } from "./api-error.ts";
 
 /** The authenticated caller: a user (user token or console cookie) or an API key, which has no role. */
 export interface Caller {
@@ -57,11 +57,7 @@ export async function authenticate(
     if (credential !== undefined) presented.set(credential, scheme);
   }
   const [first, ...others] = presented;
-  if (others.length > 0)
-    throw new ApiError(
-      "ambiguous_credentials",
-      "Send one credential only: either a user token or an API key",
-    );
+  if (others.length > 0) throw errorOf("ambiguous_credentials");
   const caller = first && (await first[1].verify(first[0]));
   if (caller) return caller;
   const message = first

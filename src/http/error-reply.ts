@@ -15,7 +15,7 @@ import {
   databaseUnusable,
   documentationOf,
   ERROR_CODES,
-  outcomeUnknown,
+  errorOf,
   overloaded,
   platformApiError,
   retryAfter,
@@ -36,12 +36,12 @@ export function toApiError(thrown: unknown, { isRepeatable }: { isRepeatable: bo
   const cause = thrown;
   if (thrown instanceof ConnectionsBusy) return thrown.isOwnShareUsed ? shareUsed(cause) : overloaded();
   if (thrown instanceof DatabaseUnavailable && thrown.mayHaveWritten && !isRepeatable)
-    return outcomeUnknown(cause);
+    return errorOf("outcome_unknown", { cause });
   if (thrown instanceof DatabaseUnavailable) return databaseUnusable("unavailable", { cause });
   if (isMissingTable(thrown)) return databaseUnusable("unmigrated", { cause });
   if (isDeletedClient(thrown))
     return new ApiError("unauthorized", "The client of this credential no longer exists", { cause });
-  return new ApiError("internal_error", "An internal error occurred", { cause });
+  return errorOf("internal_error", { cause });
 }
 
 const shareUsed = (cause: unknown): ApiError =>

@@ -6,7 +6,7 @@ import { uuidOf } from "../runtime/ids.ts";
 import { canonicalJson, stringifyJson } from "../runtime/json/json.ts";
 import { type SecretBox, sealedContext } from "../security/secret-box.ts";
 import { findStoredFingerprint } from "../store/tenants/idempotency-keys.ts";
-import { idempotencyInProgress, idempotencyKeyReused, invalidField } from "./api-error.ts";
+import { errorOf, invalidField } from "./api-error.ts";
 import { ReplayedReply, type StoredReply } from "./reply.ts";
 import { type Operation, type OperationTable, type Route, statusOf } from "./route.ts";
 
@@ -49,7 +49,7 @@ export function createIdempotency(box: SecretBox): Idempotency {
     for (let first = running.get(id); first; first = running.get(id)) {
       const isSame = first.fingerprint === fingerprint;
       if (!isSame && (await storedFingerprint(route, context, id)) !== fingerprint)
-        throw idempotencyKeyReused();
+        throw errorOf("idempotency_key_reused");
       const known = await withTimeout(Math.max(0, deadline - Date.now()), first.result, throwInProgress);
       if (known && isSame) return toReplayedReply(route, known.value);
     }
@@ -68,12 +68,12 @@ const storedFingerprint = ({ idempotent }: Route, { db, caller }: HandlerContext
   findStoredFingerprint(db, caller?.clientId ?? "", { table: idempotent as OperationTable, id });
 
 function throwInProgress(): never {
-  throw idempotencyInProgress();
+  throw errorOf("idempotency_in_progress");
 }
 
 function requireSameFingerprint<K extends { fingerprint: string }>({ fingerprint }: Operation, known: K): K {
   if (known.fingerprint === fingerprint) return known;
-  throw idempotencyKeyReused();
+  throw errorOf("idempotency_key_reused");
 }
 
 const toReplayedReply = (route: Route, value: unknown): ReplayedReply =>

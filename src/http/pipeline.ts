@@ -8,7 +8,7 @@ import type { Signer } from "../security/signatures-and-states.ts";
 import { ANONYMOUS_KEY } from "../store/database/connections.ts";
 import type { Database } from "../store/database/database.ts";
 import { readAcceptance } from "../store/tenants/terms.ts";
-import { ApiError } from "./api-error.ts";
+import { ApiError, errorOf } from "./api-error.ts";
 import { authenticate, type Caller, type CredentialScheme } from "./credentials.ts";
 import { errorFormatOf } from "./error-reply.ts";
 import { type HandlerContext, type Idempotency, readIdempotencyKey } from "./idempotency.ts";
@@ -200,11 +200,7 @@ async function admit(
 }
 
 function assertConsole(route: Route, caller: Caller): void {
-  if (route.consoleOnly && caller.credential.type !== "user")
-    throw new ApiError(
-      "console_only",
-      "API keys cannot make this request: sign in to the console or send a user token",
-    );
+  if (route.consoleOnly && caller.credential.type !== "user") throw errorOf("console_only");
 }
 
 function assertScope(scope: Exclude<Route["scope"], "public">, caller: Caller): void {

@@ -4,7 +4,7 @@ import type { DependencyContainer } from "tsyringe";
 import { type Command, usageOf as optionUsageOf } from "../../commands/command-line/command.ts";
 import { COMMANDS } from "../../commands/program.ts";
 import { describeEndpoint } from "../../delivery/webhook-address.ts";
-import { ERROR_CODES, ERROR_STATUS } from "../../http/api-error.ts";
+import { ERROR_CODES, statusOf } from "../../http/api-error.ts";
 import { ERROR_NOTES } from "../../http/openapi/error-notes.ts";
 import type { Route } from "../../http/route.ts";
 import { exampleSettings, settingsRows } from "../../runtime/config/settings.ts";
@@ -152,7 +152,7 @@ function scopesTable(routes: readonly Route[]): string {
 const errorCodesTable = () =>
   markdownTable(
     ["status", "error", "when"],
-    ERROR_CODES.map((error) => [String(ERROR_STATUS[error]), code(error), ERROR_NOTES[error].when]),
+    ERROR_CODES.map((error) => [String(statusOf(error)), code(error), ERROR_NOTES[error].when]),
   );
 
 const storedErrorsTable = (head: string, errors: Readonly<Record<string, string>>) =>

@@ -1,5 +1,5 @@
 import type { ReceiveCounts, ReceiveResult, WebhookIntake } from "../../domain/inbound/webhook-intake.ts";
-import { ApiError, DATABASE_ERRORS } from "../../http/api-error.ts";
+import { ApiError, DATABASE_ERRORS, errorOf } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import { readWebhook, UPDATE_LIMITS } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset } from "../../platforms/webhooks/updates.ts";
@@ -76,10 +76,7 @@ function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
       handle({ query }) {
         const isTokenValid = isSameText(query["hub.verify_token"] ?? "", verifyToken);
         if (query["hub.mode"] === "subscribe" && isTokenValid) return query["hub.challenge"] ?? "";
-        throw new ApiError(
-          "invalid_verify_token",
-          "hub.mode must be subscribe and hub.verify_token the configured verify token",
-        );
+        throw errorOf("invalid_verify_token");
       },
     }),
     route({

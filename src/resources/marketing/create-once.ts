@@ -5,7 +5,7 @@ import {
   runOnce,
   SINGLE_ATTEMPT,
 } from "../../domain/tenants/run-once.ts";
-import { idempotencyInProgress, idempotencyKeyReused } from "../../http/api-error.ts";
+import { errorOf } from "../../http/api-error.ts";
 import type { Operation } from "../../http/route.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -37,8 +37,8 @@ function replyOf<T>(operation: Operation, outcome: OnceOutcome<T>): T | Replayed
     case "completed":
       return operation.replay(outcome.key);
     case "in_progress":
-      throw idempotencyInProgress();
+      throw errorOf("idempotency_in_progress");
     case "reused":
-      throw idempotencyKeyReused();
+      throw errorOf("idempotency_key_reused");
   }
 }

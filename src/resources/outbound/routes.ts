@@ -5,10 +5,10 @@ import {
   ApiError,
   channelNotConnected,
   channelNotFound,
+  errorOf,
   invalidField,
   invalidFields,
   notFound,
-  outcomeUnknown,
   overloaded,
 } from "../../http/api-error.ts";
 import { listOf, listQuery, listReply, pageOf, pageRequest, periodOf } from "../../http/lists.ts";
@@ -161,7 +161,7 @@ function sendRoute({ intake, platformOf }: SendParts): Route {
         case "unavailable":
           throw temporarilyUnavailable();
         case "unknown":
-          throw outcomeUnknown();
+          throw errorOf("outcome_unknown");
       }
     },
   });

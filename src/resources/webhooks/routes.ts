@@ -2,7 +2,7 @@ import { type AddressRules, checkAddress, isDispatchKey } from "../../delivery/w
 import { sendTestEvent, type TestEventParts } from "../../domain/events/send-test-event.ts";
 import { requestActor } from "../../domain/tenants/audit-actors.ts";
 import { changeWebhookConfig, generateSecret, switchDispatch } from "../../domain/tenants/webhook-configs.ts";
-import { ApiError, invalidField } from "../../http/api-error.ts";
+import { ApiError, errorOf, invalidField } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import { DELIVERY_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { SECOND } from "../../runtime/durations.ts";
@@ -121,7 +121,7 @@ const testRoute = (parts: Omit<TestEventParts, "db">): Route =>
     reply: testResult,
     async handle({ db, caller, body }) {
       const sent = await sendTestEvent({ ...parts, db }, caller.clientId, body.key ?? null);
-      if (!sent) throw new ApiError("webhook_not_configured", "Set webhook_url before sending a test event");
+      if (!sent) throw errorOf("webhook_not_configured");
       const { id, delivered, statusCode, durationMs, error } = sent;
       return { event_id: id, delivered, status_code: statusCode, duration_ms: durationMs, error };
     },
