@@ -32,7 +32,7 @@ const ALLOWED_IMPORTS: Record<string, readonly string[]> = {
     "src/http/route.ts",
     "src/http/lists.ts",
     "src/http/api-error.ts",
-    "src/http/heavy-operations.ts",
+    "src/http/heavy-requests.ts",
     "src/http/views",
     "src/schema",
     "src/domain",
@@ -276,6 +276,8 @@ t.test(`no source file has more than ${MAX_FILE_LINES} lines`, async (t) => {
 
 /** Files below the minimum that have one user and are no entry points, and why each is a file of its own. */
 const SMALL_FILES: Record<string, string> = {
+  "src/queue/queue-hold.ts":
+    "operators and developers look the hold up by its name, and no other file is about it",
   "src/resources/audit/routes.ts": "each resource has a folder with its routes",
 };
 const MAX_SMALL_FILES = 15;

@@ -126,7 +126,7 @@ function callEndpoint(api: Api, endpoint: Route, headers: Headers, params: Recor
 const errorOf = ({ status, body }: Reply) => [status, body.error];
 
 const acceptedScopes = ({ scope }: Route): readonly Scope[] =>
-  scope === "public" || scope === "any credential" ? [] : typeof scope === "string" ? [scope] : scope;
+  scope === "public" || scope === "any_credential" ? [] : typeof scope === "string" ? [scope] : scope;
 
 /** Returns a credential with the required console access, scope and role. */
 async function admittedHeaders(endpoint: Route, tenant: Tenant): Promise<Headers> {

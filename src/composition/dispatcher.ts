@@ -30,14 +30,13 @@ import {
 } from "../../workers/dispatcher/sending/sends.ts";
 import { heartbeat } from "../../workers/heartbeat.ts";
 import { type Breakers, createBreakers } from "../queue/breakers.ts";
-import { createQueueHold } from "../queue/holds.ts";
+import { createQueueHold } from "../queue/queue-hold.ts";
 import { createRates, type Rates } from "../queue/rates.ts";
 import { createWakeUpClient } from "../queue/redis.ts";
 import { createWakeUpConsumer } from "../queue/wake-ups.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { isClientId, isPrefixedId, newId } from "../runtime/ids.ts";
-import type { Worker } from "../runtime/supervise.ts";
-import { repeat } from "../runtime/supervise.ts";
+import { repeat, type Worker } from "../runtime/supervise.ts";
 import { withOpenedSecrets } from "../security/secret-box.ts";
 import { createPrereleaseCheck } from "../store/database/migrations.ts";
 import { finishDeliveries } from "../store/events/finish-deliveries.ts";

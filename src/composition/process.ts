@@ -3,7 +3,7 @@ import { tablePartitions } from "../../workers/table-partitions.ts";
 import { createEventPoster } from "../delivery/post-event.ts";
 import { createDestinations, createResolver } from "../delivery/ssrf-guard.ts";
 import { createPlatforms } from "../platforms/platforms.ts";
-import { createHolds } from "../queue/holds.ts";
+import { createPauses } from "../queue/platform-pauses.ts";
 import { awaitConnection, createProducerClient } from "../queue/redis.ts";
 import { createRedisState } from "../queue/redis-state.ts";
 import { createEventNotifier, createMessageNotifier, tagsOf } from "../queue/wake-ups.ts";
@@ -130,8 +130,8 @@ export const createMetricsServer = (settings: Config, metrics: MetricsText, log:
 /** Registers the platform clients; `isBackground` for a process that runs background jobs only. */
 export function registerPlatforms(container: DependencyContainer, { isBackground = false } = {}): void {
   provide(container, PLATFORMS, (c) => {
-    const holds = createHolds(resolve(c, REDIS));
-    return createPlatforms(resolve(c, CONFIG), { holds, log: resolve(c, LOG), isBackground });
+    const pauses = createPauses(resolve(c, REDIS));
+    return createPlatforms(resolve(c, CONFIG), { pauses, log: resolve(c, LOG), isBackground });
   });
 }
 

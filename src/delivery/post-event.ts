@@ -2,8 +2,8 @@ import { LRUCache } from "lru-cache";
 import { Agent } from "undici";
 import { DELIVERY_DEADLINE_MS } from "../runtime/deadlines.ts";
 import { SECOND } from "../runtime/durations.ts";
-import { type HttpExchange, sendRequest } from "../runtime/http/send-request.ts";
-import type { UnitOfWork } from "../runtime/watchdog.ts";
+import { type HttpResult, sendRequest } from "../runtime/http/send-request.ts";
+import type { TrackedWork } from "../runtime/watchdog.ts";
 import type { DeliveryError } from "../schema/errors.ts";
 import { EXCERPT_SOURCE_BYTES, excerptOf } from "./answer-excerpt.ts";
 import {
@@ -42,7 +42,7 @@ export interface PostControl {
   /** Aborts the attempt, which then fails with the error "aborted". */
   signal?: AbortSignal;
   /** Resumed when the answer has arrived. */
-  unit?: UnitOfWork;
+  tracked?: TrackedWork;
 }
 
 export interface EventPoster {
@@ -80,21 +80,21 @@ export function createEventPoster(parts: PosterParts): EventPoster {
   }
 
   return {
-    async post({ url, headers, body, token }, { signal, unit } = {}) {
+    async post({ url, headers, body, token }, { signal, tracked } = {}) {
       const began = performance.now();
       const { origin, path, isAllowed } = addressOf(url);
       // Not idempotent: otherwise undici would repeat it. undici follows no redirects by default.
       const request = { method: "POST", origin, path, headers, body, idempotent: false } as const;
-      const exchange = isAllowed
+      const result = isAllowed
         ? await sendRequest(agent, request, { ...ANSWER_LIMITS, deadline, signal })
         : { ...NOT_SENT, fault: new AddressNotAllowed() };
-      unit?.resume();
+      tracked?.resume();
       return {
-        ...outcomeOf(exchange),
-        statusCode: exchange.status,
+        ...outcomeOf(result),
+        statusCode: result.status,
         durationMs: Math.round(performance.now() - began),
-        excerpt: excerptOf(exchange.body, token),
-        retryAfter: [exchange.headers["retry-after"] ?? null].flat()[0] ?? null,
+        excerpt: excerptOf(result.body, token),
+        retryAfter: [result.headers["retry-after"] ?? null].flat()[0] ?? null,
       };
     },
     close: () => agent.destroy(),
@@ -104,7 +104,7 @@ export function createEventPoster(parts: PosterParts): EventPoster {
 /** Parsing an address and checking it take longer than looking it up. */
 const MAX_KNOWN_ADDRESSES = 1_000;
 const ANSWER_LIMITS = { maxBytes: 65_536, keptBytes: EXCERPT_SOURCE_BYTES };
-const NOT_SENT: HttpExchange = { isSent: false, status: null, headers: {}, body: Buffer.alloc(0) };
+const NOT_SENT: HttpResult = { isSent: false, status: null, headers: {}, body: Buffer.alloc(0) };
 
 interface Address {
   origin: string;
@@ -121,7 +121,7 @@ function parseAddress(text: string, destinations: Destinations): Address {
 }
 
 /** A status outside 2xx counts even when the rest of the answer never came. */
-function outcomeOf({ status, fault }: HttpExchange): Pick<PostedEvent, "outcome" | "error"> {
+function outcomeOf({ status, fault }: HttpResult): Pick<PostedEvent, "outcome" | "error"> {
   if (status !== null && (status < 200 || status > 299))
     return { outcome: "refused", error: status >= 300 && status < 400 ? "redirect" : `HTTP ${status}` };
   // The rest of a long answer does not matter.

@@ -61,7 +61,7 @@ export function prepareAttempt(
   };
 }
 
-interface Attempt extends Omit<OutgoingEvent, "key"> {
+interface RequestToSign extends Omit<OutgoingEvent, "key"> {
   tokens: WebhookTokens;
   /** Whether the request carries the current token itself, beside the signature. */
   isTokenSent: boolean;
@@ -70,7 +70,7 @@ interface Attempt extends Omit<OutgoingEvent, "key"> {
 }
 
 /** Returns the headers of Standard Webhooks 1.0, the token, the event's type and the attempt's number. */
-export function attemptHeaders(attempt: Attempt): Record<string, string> {
+export function attemptHeaders(attempt: RequestToSign): Record<string, string> {
   const { id, type, tokens, isTokenSent } = attempt;
   const timestamp = String(Math.floor(attempt.at.getTime() / SECOND));
   const content = `${id}.${timestamp}.${attempt.payload}`;

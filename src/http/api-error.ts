@@ -196,14 +196,14 @@ export const databaseUnusable = (
   options: Pick<ApiErrorOptions, "cause" | "extra">,
 ): ApiError => new ApiError("temporarily_unavailable", DATABASE_MESSAGES[reason], options);
 
-interface LimitedAttempts {
+interface SignInLimit {
   rule: { maxFailures: number; periodMs: number };
   /** Milliseconds until the next attempt is allowed. */
   wait: number;
 }
 
 /** 429 after too many failed attempts with a secret. */
-export const tooManyAttempts = ({ rule, wait }: LimitedAttempts): ApiError => {
+export const tooManySignIns = ({ rule, wait }: SignInLimit): ApiError => {
   const period = rule.periodMs > MINUTE ? "an hour" : "a minute";
   return new ApiError(
     "rate_limited",

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { networkOf } from "../runtime/http/addresses.ts";
 import { uuidOf } from "../runtime/ids.ts";
 import { stringifyJson } from "../runtime/json/json.ts";
-import type { UnitOfWork } from "../runtime/watchdog.ts";
+import type { TrackedWork } from "../runtime/watchdog.ts";
 import type { Validator } from "../schema/validate.ts";
 import type { Signer } from "../security/signatures-and-states.ts";
 import { ANONYMOUS_KEY } from "../store/database/connections.ts";
@@ -55,7 +55,7 @@ interface IncomingRequest {
   response: ServerResponse;
   incoming: IncomingBody;
   target: Target;
-  unit: UnitOfWork;
+  tracked: TrackedWork;
 }
 
 export type Pipeline = (request: IncomingMessage, response: ServerResponse, target: Target) => Promise<void>;
@@ -67,7 +67,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   const [bodyLimit, bodyPart] = [bodyLimitOf(route), bodyPartOf(route)];
 
   async function answer(
-    { request, response, incoming, target, unit }: IncomingRequest,
+    { request, response, incoming, target, tracked }: IncomingRequest,
     exchange: OpenExchange,
   ): Promise<unknown> {
     const { requestId, address, header, callerGone, setHeader, addLogIds } = exchange;
@@ -79,11 +79,11 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     if (caller) exchange.memory = owner;
     const content = await read(owner);
     const operationKey = route.idempotent && readIdempotencyKey(request.headers);
-    unit.resume();
+    tracked.resume();
     const [params, query] = [input.params(target.params), input.query(target.search)];
     const body = await input.body(content, request.headers["content-type"], key);
     if (response.destroyed) throw disconnected();
-    unit.resume();
+    tracked.resume();
     // Built as one object literal: spreading the parts is measurably slower under load.
     const context = {
       requestId,
@@ -117,17 +117,19 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     ...parts,
   };
   return (request, response, target) =>
-    respond(request, response, recorder, async (exchange, unit) => {
+    respond(request, response, recorder, async (exchange, tracked) => {
       if (route.headers) Object.assign(exchange.headers, route.headers);
       const incoming = incomingBody(request, { limit: bodyLimit, memory: parts.bodyMemory });
       if (route.csv) exchange.setHeader("Vary", "Accept");
-      const work = answer({ request, response, incoming, target, unit }, exchange).finally(incoming.release);
+      const work = answer({ request, response, incoming, target, tracked }, exchange).finally(
+        incoming.release,
+      );
       parts.onRequestStarted(work);
       const value = await work.catch(async (refusal) => {
         await incoming.discard(); // 413 has priority over every other error, also for a chunked body
         throw refusal;
       });
-      unit.resume();
+      tracked.resume();
       if (route.loggedId !== undefined) addReplyId(exchange, route.loggedId, value);
       if (value instanceof ReplayedReply) return value;
       if (value instanceof CsvReply) return { status: statusesOf(route)[0], file: value };
@@ -204,7 +206,7 @@ function assertConsole(route: Route, caller: Caller): void {
 }
 
 function assertScope(scope: Exclude<Route["scope"], "public">, caller: Caller): void {
-  if (scope === "any credential") return;
+  if (scope === "any_credential") return;
   const sufficient = typeof scope === "string" ? [scope] : scope;
   if (sufficient.some((one) => caller.scopes.has(one))) return;
   throw new ApiError("insufficient_scope", `This request requires the scope ${sufficient.join(" or ")}`, {

@@ -5,7 +5,7 @@ import { SECOND } from "../runtime/durations.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Fields, Log } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
-import type { UnitOfWork, WorkTracker } from "../runtime/watchdog.ts";
+import type { TrackedWork, WorkTracker } from "../runtime/watchdog.ts";
 import { DatabaseUnavailable } from "../store/database/faults.ts";
 import { ApiError } from "./api-error.ts";
 import { type ErrorFormat, errorReply, toApiError } from "./error-reply.ts";
@@ -61,14 +61,14 @@ export async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   recorder: Recorder,
-  work: (exchange: OpenExchange, unit: UnitOfWork) => Promise<Reply | FileReply>,
+  work: (exchange: OpenExchange, tracked: TrackedWork) => Promise<Reply | FileReply>,
 ): Promise<void> {
   const exchange = openExchange(request, response, recorder);
-  const unit = recorder.tracker.begin(`${request.method} ${recorder.pattern} ${exchange.requestId}`);
+  const tracked = recorder.tracker.begin(`${request.method} ${recorder.pattern} ${exchange.requestId}`);
   try {
-    await replyAndRecord({ request, response, exchange }, recorder, () => work(exchange, unit));
+    await replyAndRecord({ request, response, exchange }, recorder, () => work(exchange, tracked));
   } finally {
-    unit.end();
+    tracked.end();
   }
 }
 

@@ -11,7 +11,7 @@ export { CsvReply } from "./reply.ts";
 export type Method = "get" | "post" | "patch" | "put" | "delete";
 
 /** The scope that a caller needs: one, any of several, any valid credential, or none for a public route. */
-export type Access = Scope | readonly [Scope, ...Scope[]] | "any credential" | "public";
+export type Access = Scope | readonly [Scope, ...Scope[]] | "any_credential" | "public";
 
 const KIB = 1_024;
 export const MIB = 1_024 * KIB;
@@ -196,7 +196,7 @@ export function route<
 }
 
 /** Access for users with the role owner or admin; API keys are rejected. */
-export const MANAGERS_ONLY = { scope: "any credential", consoleOnly: true, roles: MANAGING_ROLES } as const;
+export const MANAGERS_ONLY = { scope: "any_credential", consoleOnly: true, roles: MANAGING_ROLES } as const;
 
 /** True when the caller may repeat a request whose outcome is unknown. */
 export const isRepeatable = ({ method, repeatable }: Route): boolean =>

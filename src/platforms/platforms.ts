@@ -11,8 +11,8 @@ import { type ChatMessages, createChatMessages } from "./chat/messages.ts";
 import { type ChatNumbers, createChatNumbers } from "./chat/numbers.ts";
 import { createTemplates, type Templates } from "./chat/templates.ts";
 import { createPlatformClient } from "./client/client.ts";
-import { createExchanges } from "./client/exchanges.ts";
-import type { HoldStore } from "./client/holds.ts";
+import type { PauseStore } from "./client/pauses.ts";
+import { createTransport } from "./client/transport.ts";
 import { createPageMessages, type PageMessages } from "./pages/messages.ts";
 import { createPages, type Pages } from "./pages/pages.ts";
 import { createPlatformTokens, type PlatformTokens } from "./tokens.ts";
@@ -52,7 +52,7 @@ export interface Platforms {
 }
 
 interface PlatformsParts {
-  holds: HoldStore;
+  pauses: PauseStore;
   log: Log;
   /** True for a process of background jobs, which pause while the app's limit is used up. */
   isBackground?: boolean;
@@ -60,9 +60,9 @@ interface PlatformsParts {
 
 export function createPlatforms(settings: Settings, parts: PlatformsParts): Platforms {
   const app = { id: settings.PLATFORM_APP_ID, secret: settings.PLATFORM_APP_SECRET };
-  const exchanges = createExchanges();
+  const transport = createTransport();
   const clientOf = (name: string, address: string) =>
-    createPlatformClient({ name, address: withoutTrailing(address, "/"), app, exchanges, ...parts });
+    createPlatformClient({ name, address: withoutTrailing(address, "/"), app, transport, ...parts });
   const ads = clientOf("ads", settings.AD_PLATFORM_URL);
   const chat = clientOf("chat", settings.CHAT_PLATFORM_URL);
   const photo = clientOf("photo", settings.PHOTO_PLATFORM_URL);
@@ -89,6 +89,6 @@ export function createPlatforms(settings: Settings, parts: PlatformsParts): Plat
       pages: createPages(social),
       messages: createPageMessages(social, "messenger"),
     },
-    close: exchanges.close,
+    close: transport.close,
   };
 }

@@ -41,7 +41,7 @@ function judgeSend(outcome: Outcome, toReceipt: (body: unknown) => Receipt | und
       const receipt = toReceipt(outcome.body);
       return receipt ? { outcome: "accepted", ...receipt } : { outcome: "unknown", reason: "no_receipt" };
     }
-    case "held":
+    case "paused":
       return { outcome: "retry", wait: outcome.wait, pair: false };
     case "no_socket":
       return { outcome: "retry", pair: false };
@@ -57,12 +57,12 @@ function judgeSend(outcome: Outcome, toReceipt: (body: unknown) => Receipt | und
   }
 }
 
-function outcomeOfRefusal({ verdict, error, wait, status, holds }: Refusal): SendVerdict {
+function outcomeOfRefusal({ verdict, error, wait, status, pauses }: Refusal): SendVerdict {
   if (!error) return outcomeOfStatus(status, verdict);
-  // The app's limit holds no sends: this one is retried with the backoff of sends.
-  const isHeld = holds !== undefined && holds !== "app";
+  // The app's limit pauses no sends: this one is retried with the backoff of sends.
+  const isPaused = pauses !== undefined && pauses !== "app";
   if (verdict === "throttled")
-    return { outcome: "retry", error, pair: error.code === PAIR_LIMIT_CODE, ...(isHeld ? { wait } : {}) };
+    return { outcome: "retry", error, pair: error.code === PAIR_LIMIT_CODE, ...(isPaused ? { wait } : {}) };
   if (verdict === "transient") return { outcome: "retry", error, pair: false };
   return { outcome: "refused", error, tokenDead: verdict === "token_dead" };
 }

@@ -72,10 +72,10 @@ export const LOG_EVENTS = {
   "migrations.applied": "The migrations that were applied",
   "migrations.completed": "The missing migrations are applied; web is ready",
   "migrations.failed": "A migration failed; nothing of it was applied",
-  "migrations.refused":
-    "The database was created before the first release and cannot be migrated; the error says what to do",
   "migrations.missing":
     "The database lacks these migrations; web is not ready until they are applied. Logged again when they change",
+  "migrations.refused":
+    "The database was created before the first release and cannot be migrated; the error says what to do",
   "operation.write_failed":
     "The outcome of an operation with an Idempotency-Key could not be stored; the next request with the key checks the platform",
   "partitions.create_failed": "The table partitions of the coming days could not be created; it is retried",

@@ -9,7 +9,7 @@ export type Fields = Record<string, unknown>;
 
 type LogLine = (event: LogEvent, fields?: Fields) => void;
 
-/** Writes one wide line per unit of work: the event's name, ids first, duration last. */
+/** Writes one wide line per piece of work: the event's name, ids first, duration last. */
 export interface Log {
   debug: LogLine;
   info: LogLine;

@@ -187,7 +187,7 @@ export function createMetrics(processName: string) {
     }),
     cronQuarantinedRows: new Gauge({
       name: "herald_cron_quarantined_rows",
-      help: "Rows that the job does not check any more, because three schedulers died while they checked them",
+      help: "Rows that the job no longer checks, because three schedulers died while they checked them",
       labelNames: ["job"],
       registers,
     }),

@@ -91,105 +91,105 @@ function startThread(file: string, data: WatchdogThreadData, log: Log): () => Pr
 }
 
 /** A piece of work that the watchdog names when it blocks the event loop. */
-export interface UnitOfWork {
-  /** Marks this unit as the one that runs now. Call it where the unit continues after waiting. */
+export interface TrackedWork {
+  /** Marks this work as what that runs now. Call it where it continues after waiting. */
   resume(): void;
-  /** Must be called once the unit has ended or failed; further calls have no effect. */
+  /** Must be called once the work has ended or failed; further calls have no effect. */
   end(): void;
 }
 
 export interface WorkTracker {
-  /** Starts a unit, which also counts as resumed. The label is logged: ids and route patterns, never a URL or a secret. */
-  begin(label: string): UnitOfWork;
+  /** Starts tracked work, which also counts as resumed. The label is logged: ids and route patterns, never a URL or a secret. */
+  begin(label: string): TrackedWork;
 }
 
-const UNTRACKED: UnitOfWork = { resume() {}, end() {} };
+const UNTRACKED: TrackedWork = { resume() {}, end() {} };
 
 /** Tracks nothing. */
 export const NO_TRACKER: WorkTracker = { begin: () => UNTRACKED };
 
-/** Writes units into the memory that the watchdog reads. Units beyond MAX_UNITS are not tracked. */
+/** Writes tracked work into the memory that the watchdog reads. Work beyond MAX_TRACKED entries is not tracked. */
 export function createWorkTracker(memory: SharedArrayBuffer): WorkTracker {
   const { header, lengths, sequences, labels } = openWorkTable(memory);
-  const freeSlots = Array.from({ length: MAX_UNITS }, (_, slot) => slot);
+  const freeRows = Array.from({ length: MAX_TRACKED }, (_, row) => row);
   const encoder = new TextEncoder();
   let sequence = 0;
 
-  /** A class: closures per unit would cost more than the rest of `begin`. */
-  class TrackedUnit implements UnitOfWork {
-    private readonly slot: number;
+  /** A class: closures per entry would cost more than the rest of `begin`. */
+  class TableRow implements TrackedWork {
+    private readonly row: number;
     private hasEnded = false;
 
-    constructor(slot: number) {
-      this.slot = slot;
+    constructor(row: number) {
+      this.row = row;
     }
 
     resume(): void {
       if (this.hasEnded) return;
       sequence = (sequence + 1) | 0;
-      Atomics.store(sequences, this.slot, sequence);
-      Atomics.store(header, CURRENT, this.slot + 1);
+      Atomics.store(sequences, this.row, sequence);
+      Atomics.store(header, CURRENT, this.row + 1);
     }
 
     end(): void {
       if (this.hasEnded) return;
       this.hasEnded = true;
-      Atomics.store(lengths, this.slot, 0);
-      if (header[CURRENT] === this.slot + 1) Atomics.store(header, CURRENT, 0);
-      freeSlots.push(this.slot);
+      Atomics.store(lengths, this.row, 0);
+      if (header[CURRENT] === this.row + 1) Atomics.store(header, CURRENT, 0);
+      freeRows.push(this.row);
     }
   }
 
   return {
     begin(label) {
-      const slot = freeSlots.pop();
-      if (slot === undefined) return UNTRACKED;
-      const { written } = encoder.encodeInto(label, labels[slot] as Uint8Array);
-      Atomics.store(lengths, slot, written);
-      const unit = new TrackedUnit(slot);
-      unit.resume();
-      return unit;
+      const row = freeRows.pop();
+      if (row === undefined) return UNTRACKED;
+      const { written } = encoder.encodeInto(label, labels[row] as Uint8Array);
+      Atomics.store(lengths, row, written);
+      const work = new TableRow(row);
+      work.resume();
+      return work;
     },
   };
 }
 
-export const MAX_UNITS = 1024;
+export const MAX_TRACKED = 1024;
 /** Longer labels are cut. A route and the longest request id fit. */
 export const MAX_LABEL_BYTES = 256;
 
 /** Cells of `header`. */
 export const BEATS = 0;
-/** The slot of the unit that was resumed last, plus one; 0 when it has ended. */
+/** The row of the work that was resumed last, plus one; 0 when it has ended. */
 const CURRENT = 1;
 /** Always 0: the thread sleeps by waiting for it to change. */
 export const SLEEP = 2;
 const HEADER_CELLS = 3;
 
 const WORD_BYTES = Int32Array.BYTES_PER_ELEMENT;
-const LABELS_OFFSET = (HEADER_CELLS + 2 * MAX_UNITS) * WORD_BYTES;
+const LABELS_OFFSET = (HEADER_CELLS + 2 * MAX_TRACKED) * WORD_BYTES;
 
 /**
- * Memory shared with the watchdog thread: a counter of the event loop and a slot for each unit of work. Only the process
- * writes; the thread reads the slots once the event loop is blocked, so that it never sees a half-written one.
+ * Memory shared with the watchdog thread: a counter of the event loop and a row for each piece of tracked work. Only the process
+ * writes; the thread reads the rows once the event loop is blocked, so that it never sees a half-written one.
  */
 export const allocateWorkTable = (): SharedArrayBuffer =>
-  new SharedArrayBuffer(LABELS_OFFSET + MAX_UNITS * MAX_LABEL_BYTES);
+  new SharedArrayBuffer(LABELS_OFFSET + MAX_TRACKED * MAX_LABEL_BYTES);
 
-/** Views of the table. Each array except `header` has one entry per slot. */
+/** Views of the table. Each array except `header` has one entry per row. */
 export const openWorkTable = (memory: SharedArrayBuffer) => ({
   header: new Int32Array(memory, 0, HEADER_CELLS),
-  /** Bytes of each label; 0 in a free slot. */
-  lengths: new Int32Array(memory, HEADER_CELLS * WORD_BYTES, MAX_UNITS),
+  /** Bytes of each label; 0 in a free row. */
+  lengths: new Int32Array(memory, HEADER_CELLS * WORD_BYTES, MAX_TRACKED),
   /** Numbers the calls of `resume`; the highest is the most recent. Overflows after 2^31 of them. */
-  sequences: new Int32Array(memory, (HEADER_CELLS + MAX_UNITS) * WORD_BYTES, MAX_UNITS),
+  sequences: new Int32Array(memory, (HEADER_CELLS + MAX_TRACKED) * WORD_BYTES, MAX_TRACKED),
   labels: Array.from(
-    { length: MAX_UNITS },
-    (_, slot) => new Uint8Array(memory, LABELS_OFFSET + slot * MAX_LABEL_BYTES, MAX_LABEL_BYTES),
+    { length: MAX_TRACKED },
+    (_, row) => new Uint8Array(memory, LABELS_OFFSET + row * MAX_LABEL_BYTES, MAX_LABEL_BYTES),
   ),
 });
 
 export interface WorkInProgress {
-  /** The label of the unit that was resumed last, if it has not ended. */
+  /** The label of the work that was resumed last, if it has not ended. */
   current: string | undefined;
   /** All labels, the most recently resumed first. */
   labels: string[];
@@ -198,11 +198,11 @@ export interface WorkInProgress {
 export function readWork(memory: SharedArrayBuffer): WorkInProgress {
   const { header, lengths, sequences, labels } = openWorkTable(memory);
   const decoder = new TextDecoder();
-  const labelAt = (slot: number) => decoder.decode(labels[slot]?.slice(0, lengths[slot]));
-  const sequenceAt = (slot: number) => sequences[slot] as number;
-  const slots = [...lengths.keys()].filter((slot) => lengths[slot] !== 0);
+  const labelAt = (row: number) => decoder.decode(labels[row]?.slice(0, lengths[row]));
+  const sequenceAt = (row: number) => sequences[row] as number;
+  const rows = [...lengths.keys()].filter((row) => lengths[row] !== 0);
   // The difference as a 32-bit integer is right after an overflow too.
-  slots.sort((one, other) => (sequenceAt(other) - sequenceAt(one)) | 0);
+  rows.sort((one, other) => (sequenceAt(other) - sequenceAt(one)) | 0);
   const current = Atomics.load(header, CURRENT) - 1;
-  return { current: current < 0 ? undefined : labelAt(current), labels: slots.map(labelAt) };
+  return { current: current < 0 ? undefined : labelAt(current), labels: rows.map(labelAt) };
 }

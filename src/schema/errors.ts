@@ -28,7 +28,7 @@ export const DELIVERY_ERRORS = {
   "not an HTTP answer": "The answer is not HTTP, or its headers are too large",
   aborted: "Herald was stopped during the attempt",
   interrupted: "A Herald process stopped unexpectedly during the attempt; the request may have arrived",
-  quarantined: "Herald processes stopped unexpectedly during five attempts; the event is not sent any more",
+  quarantined: "Herald processes stopped unexpectedly during five attempts; the event is no longer sent",
   internal: "An error inside Herald",
 } as const;
 
@@ -42,7 +42,7 @@ export const SIGNUP_ERRORS: Readonly<Record<SignupErrorCode, string>> = {
   platform_invalid_request: "The platform refused the signup, for example because the number is not verified",
   platform_permission_denied: "The platform denies access to the account, or the person withdrew the grant",
   platform_policy_blocked: "The platform blocks the account because of its policies",
-  platform_object_not_found: "No number, page or photo account was granted, or it does not exist any more",
+  platform_object_not_found: "No number, page or photo account was granted, or it no longer exists",
   platform_rate_limited: "The platform, or Herald's share of connections to it, accepts no more calls now",
   platform_unavailable: "The platform cannot be reached",
   platform_timeout: "The platform did not answer in time",

@@ -93,7 +93,7 @@ function boundTextKeywords(ajv: Ajv2020): void {
   }
 }
 
-/** JSON Schema counts characters. A character has at most two UTF-16 units, so a much longer text need not be counted. */
+/** JSON Schema counts characters. A character has at most two UTF-16 code units, so a much longer text need not be counted. */
 const exceedsLength = (text: string, maxLength: number): boolean =>
   text.length > maxLength && (text.length > 2 * maxLength || [...text].length > maxLength);
 

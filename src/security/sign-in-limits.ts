@@ -3,18 +3,18 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limite
 import { HOUR, MINUTE, SECOND } from "../runtime/durations.ts";
 
 /** One network and one email together: against guessing the password of one user. */
-export const PAIR_RULE: AttemptRule = {
+export const PAIR_RULE: SignInRule = {
   name: "tries",
   maxFailures: 10,
   periodMs: 1 * MINUTE,
   inOrder: true,
 };
 /** One email from all networks: against guessing from many networks. */
-export const EMAIL_RULE: AttemptRule = { name: "tries-email", maxFailures: 100, periodMs: 1 * HOUR };
+export const EMAIL_RULE: SignInRule = { name: "tries-email", maxFailures: 100, periodMs: 1 * HOUR };
 /** One network with all emails: against trying stolen passwords of many users. */
-export const NETWORK_RULE: AttemptRule = { name: "tries-network", maxFailures: 100, periodMs: 1 * MINUTE };
+export const NETWORK_RULE: SignInRule = { name: "tries-network", maxFailures: 100, periodMs: 1 * MINUTE };
 
-export interface SignInAttempt<T> {
+export interface SignIn<T> {
   network: string;
   email: string;
   /** True when this email has signed in from this network before; asked once the first rule is met. */
@@ -27,12 +27,12 @@ export interface SignInAttempt<T> {
  * Limits attempts with a password. Only the first rule applies to a network from which the email has signed in before:
  * failures of others must not lock its user out.
  */
-export type SignInLimiter = <T>(attempt: SignInAttempt<T>) => Promise<LimitedAttempt<T>>;
+export type SignInLimiter = <T>(attempt: SignIn<T>) => Promise<LimitedSignIn<T>>;
 
 export function createSignInLimiter(redis: unknown): SignInLimiter {
-  const limitPair = createAttemptLimiter(redis, PAIR_RULE);
-  const limitEmail = createAttemptLimiter(redis, EMAIL_RULE);
-  const limitNetwork = createAttemptLimiter(redis, NETWORK_RULE);
+  const limitPair = createSignInRuleLimiter(redis, PAIR_RULE);
+  const limitEmail = createSignInRuleLimiter(redis, EMAIL_RULE);
+  const limitNetwork = createSignInRuleLimiter(redis, NETWORK_RULE);
   return async ({ network, email: given, isKnown, run }) => {
     const email = given.toLowerCase();
     const runNarrow = async () => made(await run());
@@ -43,22 +43,22 @@ export function createSignInLimiter(redis: unknown): SignInLimiter {
   };
 }
 
-const made = <T>(result: T | undefined): LimitedAttempt<T> => ({ outcome: "made", result });
+const made = <T>(result: T | undefined): LimitedSignIn<T> => ({ outcome: "made", result });
 
 /** Undefined when the inner attempt failed, so that the outer rule counts it too. */
-async function failing<T>(inner: Promise<LimitedAttempt<T>>): Promise<LimitedAttempt<T> | undefined> {
+async function failing<T>(inner: Promise<LimitedSignIn<T>>): Promise<LimitedSignIn<T> | undefined> {
   const attempt = await inner;
   return attempt.outcome === "made" && attempt.result === undefined ? undefined : attempt;
 }
 
 /** The outcome of the inner rule, where the outer one let it run. */
-async function nested<T>(outer: Promise<LimitedAttempt<LimitedAttempt<T>>>): Promise<LimitedAttempt<T>> {
+async function nested<T>(outer: Promise<LimitedSignIn<LimitedSignIn<T>>>): Promise<LimitedSignIn<T>> {
   const attempt = await outer;
   return attempt.outcome === "limited" ? attempt : (attempt.result ?? made<T>(undefined));
 }
 
 /** How many attempts may fail in a period. */
-export interface AttemptRule {
+export interface SignInRule {
   /** Separates the counters of the rules in Redis. */
   name: string;
   maxFailures: number;
@@ -68,24 +68,24 @@ export interface AttemptRule {
 }
 
 /** `limited`: not attempted, because too many failed within the rule's period; allowed again after `wait` milliseconds. */
-type LimitedAttempt<T> =
+type LimitedSignIn<T> =
   | { outcome: "made"; result: T | undefined }
-  | { outcome: "limited"; rule: AttemptRule; wait: number };
+  | { outcome: "limited"; rule: SignInRule; wait: number };
 
 /**
  * Limits attempts to present a secret. An attempt that returns undefined counts as failed; over the limit, the next one
  * is rejected without running. Attempts are counted before they run, so that concurrent ones cannot bypass the limit.
  */
-export type AttemptLimiter = <T>(
+export type SignInRuleLimiter = <T>(
   identity: readonly string[],
   attempt: () => Promise<T | undefined>,
-) => Promise<LimitedAttempt<T>>;
+) => Promise<LimitedSignIn<T>>;
 
 /**
  * Counts in Redis across all processes, or in this process while Redis is unavailable. `redis` is an ioredis client
  * that fails fast.
  */
-export function createAttemptLimiter(redis: unknown, rule: AttemptRule): AttemptLimiter {
+export function createSignInRuleLimiter(redis: unknown, rule: SignInRule): SignInRuleLimiter {
   const counting = { keyPrefix: rule.name, points: rule.maxFailures, duration: rule.periodMs / SECOND };
   const limiter = new RateLimiterRedis({
     ...counting,

@@ -35,7 +35,7 @@ export function readOptions(args: readonly string[], allCases: readonly BenchCas
   return { cases, rounds, scale, isSmokeTest: values.smoke, write: values.write };
 }
 
-/** `only` names cases (`door`) and single variants (`door/10`). */
+/** `only` names cases (`webhook-endpoint`) and single variants (`webhook-endpoint/10`). */
 function chooseCases(only: string | undefined, allCases: readonly BenchCase[]): readonly BenchCase[] {
   if (only === undefined) return allCases.filter(({ onlyWhenNamed }) => !onlyWhenNamed);
   const names = only.split(",");

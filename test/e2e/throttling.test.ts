@@ -26,7 +26,7 @@ import { makeChannel } from "../fixtures/tenants/channels.ts";
 import { createTemplateClient } from "../fixtures/tenants/templates.ts";
 import { until } from "../fixtures/until.ts";
 
-const APP_HOLD_KEY = "herald:{holds}:app";
+const APP_PAUSE_KEY = "herald:{pauses}:app";
 
 const FIRST_CLIENT = {
   adAccountId: COFFEE_ACCOUNT_ID,
@@ -72,8 +72,8 @@ async function startTwoClients(t: Test) {
       await context.arm({ kind: "throttle", code: 4, match });
       const { status, headers } = await refresh();
       t.same([status, headers.get("retry-after")], [429, "60"]);
-      // A slow machine may need longer than the hold.
-      t.equal(await dispatcher.redis.pexpire(APP_HOLD_KEY, 10 * MINUTE), 1, "the app is on hold");
+      // A slow machine may need longer than the pause.
+      t.equal(await dispatcher.redis.pexpire(APP_PAUSE_KEY, 10 * MINUTE), 1, "the app is paused");
     },
   };
 }
@@ -89,7 +89,7 @@ t.test("a client that reaches the app's limit stops neither another client nor i
   }
 });
 
-t.test("the scheduler pauses while the app is on hold, and resumes afterwards", async (t) => {
+t.test("the scheduler pauses while the app is paused, and resumes afterwards", async (t) => {
   await takeCalls();
   const scheduler = startProcess(t, "scheduler", settings);
   const ranWith = (outcome: string, error = "") =>
@@ -102,20 +102,20 @@ t.test("the scheduler pauses while the app is on hold, and resumes afterwards", 
           line.outcome === outcome &&
           String(line.error).includes(error),
       );
-  t.match(await until("the job pauses", () => ranWith("failed", "on hold")), { checked: 0, left: 2 });
+  t.match(await until("the job pauses", () => ranWith("failed", "paused")), { checked: 0, left: 2 });
   t.same(await takeCalls(), [], "the platform is not called");
-  await dispatcher.redis.del(APP_HOLD_KEY);
+  await dispatcher.redis.del(APP_PAUSE_KEY);
   t.match(await until("the job resumes", () => ranWith("ok")), { checked: 2, left: 0 });
   await scheduler.stop();
 });
 
-t.test("a business whose send reports a wait is held for template calls, another is not", async (t) => {
+t.test("a business whose send reports a wait is paused for template calls, another is not", async (t) => {
   const match = { path_prefix: `/${PHONE_NUMBER_ID}/messages` };
   await arm({ kind: "throttle", code: 80007, ms: 120_000, match });
   await untilMessage(dispatcher, await first.send("5511900000001"), { state: "waiting", send_attempts: 1 });
   await takeCalls();
   const { submit, list, remove } = first.templates;
-  for (const reply of [await submit(simpleTemplate("held")), await list(), await remove("held")]) {
+  for (const reply of [await submit(simpleTemplate("paused")), await list(), await remove("paused")]) {
     t.match(reply, { status: 429, body: { error: "platform_rate_limited", retryable: true } });
     const seconds = Number(reply.headers.get("retry-after"));
     t.ok(seconds > 60 && seconds <= 120, `${seconds} s`);

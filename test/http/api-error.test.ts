@@ -11,7 +11,7 @@ const ANSWERS: Record<Exclude<Verdict, "token_dead">, Answer> = {
   missing: [404, "platform_object_not_found", false],
   invalid: [400, "platform_invalid_request", false],
   throttled: [429, "platform_rate_limited", true],
-  held: [429, "platform_rate_limited", true],
+  paused: [429, "platform_rate_limited", true],
   no_socket: [429, "rate_limited", true],
   transient: [502, "platform_unavailable", true],
   unreachable: [502, "platform_unavailable", true],
@@ -48,7 +48,7 @@ t.test("Retry-After is given in whole seconds, at least one", async (t) => {
     [60_000, "60"],
     [60_001, "61"],
   ] as const) {
-    const error = platformApiError(new PlatformFailure("held", "Wait", { wait }));
+    const error = platformApiError(new PlatformFailure("paused", "Wait", { wait }));
     t.same(error.headers, { "Retry-After": seconds });
   }
 });

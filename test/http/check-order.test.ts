@@ -34,7 +34,7 @@ const routes = () => [
   route({
     method: "get",
     path: "/any-credential",
-    scope: "any credential",
+    scope: "any_credential",
     summary: "Accept any credential",
     reply: Type.Object({ client: Type.String() }),
     handle: ({ caller }) => ({ client: caller.clientId }),

@@ -12,7 +12,7 @@ const SHARE = 2;
 const countRoute = route({
   method: "get",
   path: "/api/things",
-  scope: "any credential",
+  scope: "any_credential",
   summary: "Count things",
   reply: object({ count: Type.Number() }),
   async handle({ db }) {

@@ -11,7 +11,7 @@ const listRoute = (path: string) =>
   route({
     method: "get",
     path,
-    scope: "any credential",
+    scope: "any_credential",
     summary: "List numbers",
     query: listQuery({}, { maxLimit: 5, defaultLimit: 3 }),
     reply: listOf(Type.String()),

@@ -7,7 +7,7 @@ const routes = () => [
   route({
     method: "get",
     path: "/thing",
-    scope: "any credential",
+    scope: "any_credential",
     summary: "Respond",
     reply: Type.Object({}),
     handle: () => ({}),

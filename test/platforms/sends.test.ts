@@ -158,7 +158,7 @@ t.test("a send whose response is lost or unreadable is unknown", async (t) => {
   }
 });
 
-t.test("a throttled send whose answer reports a wait holds the whole business", async (t) => {
+t.test("a throttled send whose answer reports a wait pauses the whole business", async (t) => {
   const context = await startPlatforms(t);
   const { messages, numbers } = context.platforms.chat;
   const [number, sibling] = [PLAIN_NUMBER_ID, PIN_NUMBER_ID].map((phoneNumberId) => ({
@@ -172,15 +172,15 @@ t.test("a throttled send whose answer reports a wait holds the whole business", 
     error: { code: 80007 },
     wait: 120_000,
   });
-  const held = await messages.send(sibling, MESSAGE);
-  t.match(held, { outcome: "retry", error: undefined });
-  t.ok(held.outcome === "retry" && (held.wait ?? 0) > 60_000);
-  await t.rejects(numbers.read(number), failedAs("held"), "management calls too");
-  t.equal((await context.receivedCalls()).length, 1, "the held calls do not reach the platform");
+  const paused = await messages.send(sibling, MESSAGE);
+  t.match(paused, { outcome: "retry", error: undefined });
+  t.ok(paused.outcome === "retry" && (paused.wait ?? 0) > 60_000);
+  await t.rejects(numbers.read(number), failedAs("paused"), "management calls too");
+  t.equal((await context.receivedCalls()).length, 1, "the paused calls do not reach the platform");
   t.match(await messages.send(DEMO_CHAT_NUMBER, MESSAGE), { outcome: "accepted" }, "another business");
 });
 
-t.test("a throttled send without a wait, or at the app's limit, holds no other send", async (t) => {
+t.test("a throttled send without a wait, or at the app's limit, pauses no other send", async (t) => {
   const context = await startPlatforms(t);
   const send = () => context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE);
   for (const code of [4, 341, 80007, 80008]) {

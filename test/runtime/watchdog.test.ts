@@ -4,7 +4,7 @@ import {
   createWatchdog,
   createWorkTracker,
   MAX_LABEL_BYTES,
-  MAX_UNITS,
+  MAX_TRACKED,
   readWork,
 } from "../../src/runtime/watchdog.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
@@ -46,7 +46,7 @@ function open() {
   return { tracker: createWorkTracker(memory), read: () => readWork(memory) };
 }
 
-t.test("the units in progress are listed with the most recently resumed one first", async (t) => {
+t.test("the work in progress is listed with the most recently resumed one first", async (t) => {
   const { tracker, read } = open();
   t.same(read(), { current: undefined, labels: [] });
   const [one, two] = [tracker.begin("job tokens"), tracker.begin("connection con_1")];
@@ -61,14 +61,14 @@ t.test("the units in progress are listed with the most recently resumed one firs
   t.same(read(), { current: "job tokens", labels: ["job tokens", "connection con_2"] });
 });
 
-t.test("no unit is current once the one that was resumed last has ended", async (t) => {
+t.test("no work is current once what that was resumed last has ended", async (t) => {
   const { tracker, read } = open();
   tracker.begin("job tokens");
   tracker.begin("connection con_1").end();
   t.same(read(), { current: undefined, labels: ["job tokens"] });
 });
 
-t.test("a unit that has ended affects no later unit in its slot", async (t) => {
+t.test("work that has ended affects no later work in its row", async (t) => {
   const { tracker, read } = open();
   const ended = tracker.begin("message msg_1");
   ended.end();
@@ -81,45 +81,45 @@ t.test("a unit that has ended affects no later unit in its slot", async (t) => {
   t.same(read(), { current: undefined, labels: ["message msg_2"] });
 });
 
-t.test("units beyond the table's size are not tracked, and an ended unit frees its slot", async (t) => {
+t.test("work beyond the table's size is not tracked, and work that ended frees its row", async (t) => {
   const { tracker, read } = open();
-  const units = Array.from({ length: MAX_UNITS }, (_, number) => tracker.begin(`message ${number}`));
+  const entries = Array.from({ length: MAX_TRACKED }, (_, number) => tracker.begin(`message ${number}`));
   const untracked = tracker.begin("message untracked");
   untracked.resume();
   untracked.end();
-  t.equal(read().labels.length, MAX_UNITS);
-  t.equal(read().current, `message ${MAX_UNITS - 1}`);
-  units[7]?.end();
+  t.equal(read().labels.length, MAX_TRACKED);
+  t.equal(read().current, `message ${MAX_TRACKED - 1}`);
+  entries[7]?.end();
   tracker.begin("message tracked");
   t.equal(read().current, "message tracked");
-  t.equal(read().labels.length, MAX_UNITS);
-  for (const unit of units) unit.end();
+  t.equal(read().labels.length, MAX_TRACKED);
+  for (const work of entries) work.end();
   t.same(read().labels, ["message tracked"]);
 });
 
-t.test("a label that is too long is cut, and leaves nothing in the next unit of its slot", async (t) => {
+t.test("a label that is too long is cut, and leaves nothing in the next entry of its row", async (t) => {
   const { tracker, read } = open();
   const label = `GET /api/events ${"x".repeat(MAX_LABEL_BYTES)}`;
-  const unit = tracker.begin(label);
+  const work = tracker.begin(label);
   t.equal(read().current, label.slice(0, MAX_LABEL_BYTES));
-  unit.end();
+  work.end();
   tracker.begin("job tokens");
   t.equal(read().current, "job tokens");
 });
 
-t.test("a unit costs a few microseconds at most", async (t) => {
+t.test("tracked work costs a few microseconds at most", async (t) => {
   const { tracker } = open();
-  const [ROUNDS, UNITS] = [100, 200];
+  const [ROUNDS, ENTRIES] = [100, 200];
   const measureRound = () => {
     const began = performance.now();
-    for (let number = 0; number < UNITS; number++) {
-      const unit = tracker.begin(`POST /api/webhooks/events/{event_id} req_${number}`);
-      unit.resume();
-      unit.end();
+    for (let number = 0; number < ENTRIES; number++) {
+      const work = tracker.begin(`POST /api/webhooks/events/{event_id} req_${number}`);
+      work.resume();
+      work.end();
     }
-    return ((performance.now() - began) * 1000) / UNITS;
+    return ((performance.now() - began) * 1000) / ENTRIES;
   };
   // The fastest round: other processes interrupt some of them.
   const microseconds = Math.min(...Array.from({ length: ROUNDS }, measureRound));
-  t.ok(microseconds < 20, `${microseconds.toFixed(2)} us per unit`);
+  t.ok(microseconds < 20, `${microseconds.toFixed(2)} us per entry`);
 });

@@ -6,7 +6,7 @@ import { isForbidden, isTokenDead, PlatformFailure } from "../../src/platforms/e
 import type { Platforms } from "../../src/platforms/platforms.ts";
 import { DAY } from "../../src/runtime/durations.ts";
 import type { Fields, Log } from "../../src/runtime/log.ts";
-import type { UnitOfWork, WorkTracker } from "../../src/runtime/watchdog.ts";
+import type { TrackedWork, WorkTracker } from "../../src/runtime/watchdog.ts";
 import { openConnectionToken } from "../../src/security/sealed-tokens.ts";
 import type { SecretBox } from "../../src/security/secret-box.ts";
 import { type AdAccountRow, listAccountsOfConnection } from "../../src/store/ads/ad-accounts.ts";
@@ -41,14 +41,14 @@ export type Findings = typeof NO_FINDINGS;
 export async function checkConnection(
   parts: CheckParts,
   connection: ConnectionRow,
-  unit: UnitOfWork,
+  tracked: TrackedWork,
 ): Promise<Findings> {
   const { secretBox, ads, log } = parts;
   const { id, client_id: client } = connection;
   const token = openConnectionToken(secretBox, id, connection.token_sealed);
   const about = { client, connection: id };
   const inspection = await ads.tokens.inspect(token, about).catch(throwAppError);
-  unit.resume();
+  tracked.resume();
   const isDead = inspection.dead || (!inspection.valid && (await isDeadInUse(parts, token, about)));
   if (isDead) return { ...NO_FINDINGS, revoked: await revokeDeadConnection(parts, id) };
   if (!inspection.valid) {
@@ -162,7 +162,7 @@ async function subscribeAll(
   return { subscribed, not_subscribed: rows.length - subscribed };
 }
 
-type AppErrorKind = "no answer" | "pause";
+type AppErrorKind = "no_answer" | "pause";
 
 /** A failure that concerns the whole app: the platform does not answer it, or asked it to pause. */
 export class AppError extends Error {
@@ -180,7 +180,7 @@ export class AppError extends Error {
 /** For the inspection of a token, which the app requests itself: its failure may concern all connections. */
 function throwAppError(error: unknown): never {
   throw error instanceof PlatformFailure
-    ? new AppError(isAppPause(error) ? "pause" : "no answer", error)
+    ? new AppError(isAppPause(error) ? "pause" : "no_answer", error)
     : error;
 }
 
@@ -189,8 +189,8 @@ function rethrowPause(error: unknown): never {
   throw error instanceof PlatformFailure && isAppPause(error) ? new AppError("pause", error) : error;
 }
 
-/** True when the app's limit refused the request or held it back. A limit of one account does not stop the others. */
-const isAppPause = ({ holds }: PlatformFailure): boolean => holds === "app";
+/** True when the app's limit refused or paused the request. A limit of one account does not stop the others. */
+const isAppPause = ({ pauses }: PlatformFailure): boolean => pauses === "app";
 
 /** Days before a token expires at which its client is warned, once each. */
 const WARNING_DAYS = [14, 7, 1] as const;

@@ -23,7 +23,7 @@ import { JobError, type JobTick } from "./cron.ts";
  * than a failed account list: one client can cause many of those, and the others must still be checked.
  */
 const MAX_SILENCE_WEIGHT = 50;
-const SILENCE_WEIGHTS = { "no answer": 10, pause: MAX_SILENCE_WEIGHT } as const;
+const SILENCE_WEIGHTS = { no_answer: 10, pause: MAX_SILENCE_WEIGHT } as const;
 
 /**
  * Checks every connection once per tick, the longest unchecked first. When a shutdown or the platform stops a run, the
@@ -41,9 +41,9 @@ export async function checkTokens(
   const shouldStop = () => signal.aborted || silenceWeight >= MAX_SILENCE_WEIGHT;
 
   async function checkAndCount(connection: ConnectionRow): Promise<void> {
-    const unit = tracker.begin(`connection ${connection.id}`);
-    const findings = await orAbort(signal, () => checkConnection(parts, connection, unit)).finally(() =>
-      unit.end(),
+    const tracked = tracker.begin(`connection ${connection.id}`);
+    const findings = await orAbort(signal, () => checkConnection(parts, connection, tracked)).finally(() =>
+      tracked.end(),
     );
     for (const name of Object.keys(findings) as (keyof Findings)[]) totals[name] += findings[name];
     totals.checked += 1;

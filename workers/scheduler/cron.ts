@@ -118,9 +118,9 @@ export function cron({ id, jobs, db, log, metrics, tracker, times = DEFAULT_TIME
     } catch (error) {
       return { outcome: "not_claimed", fields: { err: error } };
     }
-    const unit = tracker.begin(`job ${job.name}`);
+    const tracked = tracker.begin(`job ${job.name}`);
     const end = await runJob(job, { scheduledAt: tick.scheduledAt, signal: stopping.signal });
-    unit.end();
+    tracked.end();
     return saveEnd(db, tick, end);
   }
 

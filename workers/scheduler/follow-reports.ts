@@ -57,19 +57,19 @@ export async function followReports(
     totals.checked += checked;
     totals[failure && isPause(failure) ? "throttled" : "failed"] += failed;
     silentBatches = isPlatformSilent(failure) ? silentBatches + 1 : 0;
-    if (failure && (failure.holds === "app" || silentBatches >= MAX_SILENT_BATCHES)) stopReason = failure;
+    if (failure && (failure.pauses === "app" || silentBatches >= MAX_SILENT_BATCHES)) stopReason = failure;
   }
 
   async function check(batch: ReportBatch): Promise<void> {
     const [{ client_id, ad_account_id }] = batch;
-    const unit = tracker.begin(`reports of ${ad_account_id} client ${client_id}`);
+    const tracked = tracker.begin(`reports of ${ad_account_id} client ${client_id}`);
     let areChecked = false;
     try {
       const findings = await orAbort(signal, () => checkBatch(parts, batch));
       count(findings);
-      areChecked = findings.failure?.holds !== "app";
+      areChecked = findings.failure?.pauses !== "app";
     } finally {
-      unit.end();
+      tracked.end();
       await endReportChecks(db, idsOf(batch), { areChecked, dueAt });
     }
   }
@@ -179,7 +179,7 @@ const canRead = (accounts: ReportParts["ads"]["accounts"], access: AdAccess): Pr
   );
 
 /** True when the platform has limited the calls of the account or of the app. */
-const isPause = ({ verdict }: PlatformFailure): boolean => verdict === "throttled" || verdict === "held";
+const isPause = ({ verdict }: PlatformFailure): boolean => verdict === "throttled" || verdict === "paused";
 
 async function handleFailure(
   parts: ReportParts,
@@ -187,7 +187,7 @@ async function handleFailure(
   failure: PlatformFailure,
 ): Promise<void> {
   if (isTokenDead(failure)) await revokeDeadConnection(parts, reports[0].connection_id);
-  else if (failure.holds === "app")
+  else if (failure.pauses === "app")
     return; // all reports stay due; the run stops
   else if (isPause(failure)) await pauseReportsOfAccount(parts.db, reports[0], failure.wait ?? 0);
   else logCheckFailed(parts, reports, { verdict: failure.verdict });

@@ -11,7 +11,7 @@ import { dropPartitions } from "../../src/store/database/partitions.ts";
 import { deleteOldEmbedSessions, eraseEndedGrants, markExpired } from "../../src/store/embed/sessions.ts";
 import { deleteOldFingerprints } from "../../src/store/events/insert-events.ts";
 import { deleteOldRuns } from "../../src/store/processes/cron-runs.ts";
-import { deleteSilentWorkers } from "../../src/store/processes/workers.ts";
+import { deleteDeadWorkers } from "../../src/store/processes/workers.ts";
 import { STATS_SUBJECTS } from "../../src/store/stats/hours.ts";
 import { deleteOldStats } from "../../src/store/stats/read-stats.ts";
 import {
@@ -32,7 +32,7 @@ const DEAD_WORKER_RETENTION_MS = 1 * DAY;
 /** Deletes expired rows and those of deleted clients, creates the next partitions and drops old ones. */
 export const maintain = async (config: Config, db: Database): Promise<Record<string, number>> => ({
   cron_runs_deleted: await deleteOldRuns(db, TICK_RETENTION_MS),
-  workers_deleted: await deleteSilentWorkers(db, DEAD_WORKER_RETENTION_MS),
+  workers_deleted: await deleteDeadWorkers(db, DEAD_WORKER_RETENTION_MS),
   oauth_states_deleted: await deleteExpiredStates(db),
   ...(await applyRetention(config, db)),
 });

@@ -50,13 +50,13 @@ export const parseOneOf =
 export const periodError = (problem: PeriodProblem): UsageError =>
   new UsageError(describePeriodProblem(problem, toFlag));
 
-const UNITS_MS: Record<string, number> = { s: SECOND, m: MINUTE, h: HOUR, d: DAY };
+const DURATION_MS: Record<string, number> = { s: SECOND, m: MINUTE, h: HOUR, d: DAY };
 const MAX_DURATION_MS = 3_650 * DAY;
 
 /** `90d`, `12h`, `30m`, `15s`, in milliseconds. */
 function parseDuration(text: string): number {
-  const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const milliseconds = Number(count) * (UNITS_MS[unit] ?? Number.NaN);
+  const [, count, suffix = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const milliseconds = Number(count) * (DURATION_MS[suffix] ?? Number.NaN);
   if (!(milliseconds > 0 && milliseconds <= MAX_DURATION_MS))
     throw new UsageError("must be a duration such as 90d, 12h, 30m or 15s, at most 3650d");
   return milliseconds;

@@ -118,7 +118,7 @@ export const ROUTE_TOKENS = {
   poster: EVENT_POSTER,
   passwords: PASSWORDS,
   bodyMemory: BODY_MEMORY,
-  limitAttempts: SIGN_IN_LIMITER,
+  limitSignIns: SIGN_IN_LIMITER,
   caches: CREDENTIAL_CACHES,
   cookie: CONSOLE_COOKIE,
   secretBox: SECRET_BOX,

@@ -6,7 +6,7 @@ import type { Platforms } from "../../platforms/platforms.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { Database } from "../../store/database/database.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
-import type { Attempt, Created } from "../tenants/run-once.ts";
+import type { Created, OperationRun } from "../tenants/run-once.ts";
 import { type AdAccountAccess, callForAccount } from "./ad-account-access.ts";
 
 export interface AdObjectParts {
@@ -19,11 +19,11 @@ interface Creation {
   actor: AuditActor;
   kind: AdObjectKind;
   fields: Fields;
-  attempt: Attempt;
+  run: OperationRun;
 }
 
 /**
- * Creates an object, or finds the one that an earlier attempt with the same Idempotency-Key has created. An ambiguous
+ * Creates an object, or finds the one that an earlier run with the same Idempotency-Key has created. An ambiguous
  * outcome is recorded in the audit log.
  */
 export async function createAdObject(
@@ -31,13 +31,13 @@ export async function createAdObject(
   account: AdAccountAccess,
   creation: Creation,
 ): Promise<Created<Fields>> {
-  const { kind, fields, attempt } = creation;
+  const { kind, fields, run } = creation;
   const found = await findEarlier(parts, account, creation);
   if (found) return { reply: found, isFound: true };
   const { objects } = parts.platforms.ads;
   try {
     const written = await callForAccount(parts, account, () =>
-      objects.create(account.access, kind, { fields, beforeCall: attempt.confirm }),
+      objects.create(account.access, kind, { fields, beforeCall: run.confirm }),
     );
     return { reply: await readAgain(parts, account, { kind, written }), isFound: false };
   } catch (error) {
@@ -46,14 +46,14 @@ export async function createAdObject(
   }
 }
 
-/** Finds what an earlier attempt has created; throws when that cannot be decided. */
+/** Finds what an earlier run has created; throws when that cannot be decided. */
 async function findEarlier(
   parts: AdObjectParts,
   account: AdAccountAccess,
   creation: Creation,
 ): Promise<AdObject | undefined> {
-  const { kind, fields, attempt } = creation;
-  const { ambiguousSince: since, isAbandoned } = attempt;
+  const { kind, fields, run } = creation;
+  const { ambiguousSince: since, isAbandoned } = run;
   if (since === undefined) return undefined;
   if (isAbandoned) await recordAmbiguousCreate(parts, account, { ...creation, name: fields.name });
   const found = await callForAccount(parts, account, () =>

@@ -81,7 +81,7 @@ export const expiredRun = ({ id }: Pick<ReportRow, "id">): ReportRun => ({
   report_run_id: id,
   async_status: FAILED_STATUS,
   async_percent_completion: 0,
-  error_message: "The ad platform does not have the report any more; start it again",
+  error_message: "The ad platform no longer has the report; start it again",
 });
 
 /** A report run, and the account to which it belongs according to the caller. */

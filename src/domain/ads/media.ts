@@ -3,7 +3,7 @@ import { ambiguousFailure, isAmbiguous, unconfirmedCreate } from "../../platform
 import { hasAdVideo, insertAdVideo } from "../../store/ads/ad-videos.ts";
 import { DatabaseUnavailable } from "../../store/database/faults.ts";
 import type { AuditActor } from "../../store/tenants/audit-log.ts";
-import type { Attempt, Created } from "../tenants/run-once.ts";
+import type { Created, OperationRun } from "../tenants/run-once.ts";
 import { type AdAccountAccess, callForAccount } from "./ad-account-access.ts";
 import { type AdObjectParts, recordAmbiguousCreate } from "./ad-objects.ts";
 import type { DecodedImage } from "./base64-images.ts";
@@ -25,22 +25,22 @@ interface VideoCreation {
   actor: AuditActor;
   fileUrl: string;
   name?: string | undefined;
-  attempt: Attempt;
+  run: OperationRun;
 }
 
 /**
- * Registers a video that the platform downloads, and records that it belongs to the client's account. An earlier attempt
+ * Registers a video that the platform downloads, and records that it belongs to the client's account. An earlier run
  * that may have registered it cannot be verified, so that its outcome stays ambiguous.
  */
 export async function registerVideo(
   parts: AdObjectParts,
   account: AdAccountAccess,
-  { actor, fileUrl, name, attempt }: VideoCreation,
+  { actor, fileUrl, name, run }: VideoCreation,
 ): Promise<Created<{ id: string }>> {
   const recordAmbiguity = () => recordAmbiguousCreate(parts, account, { actor, kind: "advideos", name });
-  if (attempt.isAbandoned) await recordAmbiguity();
-  if (attempt.ambiguousSince !== undefined) throw unconfirmedCreate();
-  const video = { fileUrl, name, beforeCall: attempt.confirm };
+  if (run.isAbandoned) await recordAmbiguity();
+  if (run.ambiguousSince !== undefined) throw unconfirmedCreate();
+  const video = { fileUrl, name, beforeCall: run.confirm };
   try {
     const { media } = parts.platforms.ads;
     const id = await callForAccount(parts, account, () => media.registerVideo(account.access, video));

@@ -52,7 +52,7 @@ interface WatermarkResult {
   /** One for each message that moved. */
   outcomes: DraftOutcome[];
   /** Watermarks that cover no message of ours. */
-  silent: InboundDraft[];
+  ignored: InboundDraft[];
 }
 
 /** Becomes an event for each message that the watermark covers. */
@@ -79,7 +79,7 @@ export async function applyWatermarks(
   const matchedDrafts = new Set<InboundDraft>(matches.map(({ draft }) => draft));
   return {
     outcomes: matches.length > 0 ? await applyAndRecord(parts, matches) : [],
-    silent: drafts.filter((draft) => !matchedDrafts.has(draft)),
+    ignored: drafts.filter((draft) => !matchedDrafts.has(draft)),
   };
 }
 

@@ -50,7 +50,7 @@ export interface ReceiveResult {
   /** Ids of the recorded events and of the messages that the webhook is about, for the log. */
   eventIds: string[];
   messageIds: Set<string>;
-  /** Assets of the foreign updates. */
+  /** Assets of the updates that count as `unknown_asset`. */
   unknownAssets: Asset[];
 }
 
@@ -61,9 +61,9 @@ export interface ReceiveCounts {
   recorded: number;
   duplicate: number;
   /** Updates of assets that no client has, or no longer has. */
-  foreign: number;
+  unknown_asset: number;
   /** Updates that no event is recorded for. */
-  silent: number;
+  ignored: number;
 }
 
 /** While this many groups wait for the disk, further webhooks share the next group. */
@@ -141,7 +141,7 @@ async function receiveGroup(parts: RecordParts, webhooks: readonly IncomingWebho
 }
 
 const newResult = (updates: number): ReceiveResult => ({
-  counts: { updates, recorded: 0, duplicate: 0, foreign: 0, silent: 0 },
+  counts: { updates, recorded: 0, duplicate: 0, unknown_asset: 0, ignored: 0 },
   eventIds: [],
   messageIds: new Set(),
   unknownAssets: [],
@@ -158,10 +158,10 @@ function toDrafts({ updates, webhook, result }: Webhook, ownersOf: OwnerLookup):
   const drafts: InboundDraft[] = [];
   for (const reading of updates) {
     const owners = reading ? ownersOf(reading.asset) : [];
-    if (!reading) result.counts.silent += 1;
+    if (!reading) result.counts.ignored += 1;
     else if (owners.length > 0) for (const owner of owners) drafts.push(toDraft(reading, owner, webhook));
     else {
-      result.counts.foreign += 1;
+      result.counts.unknown_asset += 1;
       result.unknownAssets.push(reading.asset);
     }
   }
@@ -201,7 +201,7 @@ async function recordDrafts(
   addOutcomes(results, await recordNamed(parts, drafts));
   const watermarks = await applyWatermarks(parts, allDrafts.filter(isWatermarkDraft));
   addOutcomes(results, watermarks.outcomes);
-  for (const { webhook } of watermarks.silent) (results[webhook] as ReceiveResult).counts.silent += 1;
+  for (const { webhook } of watermarks.ignored) (results[webhook] as ReceiveResult).counts.ignored += 1;
 }
 
 async function recordNamed(parts: RecordParts, drafts: readonly InboundDraft[]): Promise<DraftOutcome[]> {
@@ -246,8 +246,8 @@ async function findOwners(db: Queryable, readings: readonly Reading[]): Promise<
     if (assets.length === 0) continue;
     lookups.set(kind, lookUpByAsset(await findChannelOwners(db, platform, { assets, wabas: [] })));
   }
-  const accounts = idsOf("ad account");
-  if (accounts.length > 0) lookups.set("ad account", await lookUpAdAccountOwners(db, accounts));
+  const accounts = idsOf("ad_account");
+  if (accounts.length > 0) lookups.set("ad_account", await lookUpAdAccountOwners(db, accounts));
   return (asset) => lookups.get(asset.kind)?.(asset) ?? [];
 }
 
@@ -262,7 +262,7 @@ function collectIds(readings: readonly Reading[]): (kind: Asset["kind"]) => stri
 /** Kinds of assets that have one channel each. */
 const SINGLE_ASSETS = [
   ["page", "socialapp"],
-  ["photo account", "photoapp"],
+  ["photo_account", "photoapp"],
 ] as const;
 
 const toOwner = ({ client_id, id, external_ref }: ChannelOwnerRow): Owner => ({

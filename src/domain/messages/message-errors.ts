@@ -56,7 +56,7 @@ export const QUARANTINED = messageError(
 export const DISCARDED = messageError(
   "discarded",
   "Discarded",
-  "The operator of the service discarded the message while it was queued; it is not sent any more",
+  "The operator of the service discarded the message while it was queued; it is no longer sent",
 );
 
 export const NOT_BUILT = messageError("internal", "Internal error", "The message could not be built");

@@ -36,27 +36,27 @@ export interface KeyedOperation<T> {
   seal(reply: T): string;
 }
 
-/** One attempt to carry out an operation. */
-export interface Attempt {
-  /** Since when an earlier attempt may have had an effect; undefined when there was none. */
+/** One run of an operation. */
+export interface OperationRun {
+  /** Since when an earlier run may have had an effect; undefined when there was none. */
   ambiguousSince: Date | undefined;
-  /** True when the process of the earlier attempt died, so that the ambiguity is not recorded yet. */
+  /** True when the process of the earlier run died, so that the ambiguity is not recorded yet. */
   isAbandoned: boolean;
   /** Must run right before the platform call. Throws when another request has taken the operation over. */
   confirm(): Promise<void>;
 }
 
-/** An attempt without an Idempotency-Key. */
-export const SINGLE_ATTEMPT: Attempt = {
+/** A run without an Idempotency-Key. */
+export const UNKEYED_RUN: OperationRun = {
   ambiguousSince: undefined,
   isAbandoned: false,
   confirm: async () => {},
 };
 
-/** The result of an attempt that creates an object. */
+/** The result of a run that creates an object. */
 export interface Created<T> {
   reply: T;
-  /** True when an earlier attempt has created the object. */
+  /** True when an earlier run has created the object. */
   isFound: boolean;
 }
 
@@ -76,7 +76,7 @@ interface Parts {
 export async function runOnce<T>(
   { db, log }: Parts,
   operation: KeyedOperation<T>,
-  create: (attempt: Attempt) => Promise<Created<T>>,
+  create: (run: OperationRun) => Promise<Created<T>>,
 ): Promise<OnceOutcome<T>> {
   const claimed = await claimWithinTimeout(db, operation);
   if (claimed.outcome !== "claimed") return claimed;

@@ -28,7 +28,7 @@ export interface AcceptanceInput {
 
 export type AcceptanceOutcome =
   | { outcome: "accepted"; status: TermsStatusRow }
-  | { outcome: "not current"; current: string };
+  | { outcome: "not_current"; current: string };
 
 /** Publishing waits for this transaction, so the accepted version is the one in force. */
 export function acceptVersion(
@@ -38,7 +38,7 @@ export function acceptVersion(
 ): Promise<AcceptanceOutcome> {
   return db.transaction(async (tx): Promise<AcceptanceOutcome> => {
     const inForce = await lockTermsForAcceptance(tx);
-    if (version !== inForce.version) return { outcome: "not current", current: inForce.version };
+    if (version !== inForce.version) return { outcome: "not_current", current: inForce.version };
     await recordAcceptance(tx, actor, { inForce, acceptor, userAgent });
     return { outcome: "accepted", status: await readTermsStatus(tx, actor.clientId) };
   });

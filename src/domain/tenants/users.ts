@@ -107,8 +107,8 @@ async function addUser(
 export type ChangeUserOutcome =
   | { outcome: "changed"; row: UserRow }
   | { outcome: "absent" }
-  | { outcome: "needs owner" }
-  | { outcome: "last owner" };
+  | { outcome: "needs_owner" }
+  | { outcome: "last_owner" };
 
 interface UserChangeInput {
   id: string;
@@ -130,9 +130,9 @@ export function changeUser(
     const after = { ...row, ...definedOnly(changes) };
     const details = changedFields(row, after);
     if (Object.keys(details).length === 0) return { outcome: "changed", row };
-    if (!byOwner && [row.role, after.role].includes("owner")) return { outcome: "needs owner" };
+    if (!byOwner && [row.role, after.role].includes("owner")) return { outcome: "needs_owner" };
     const removesOwner = owners.includes(id) && (after.role !== "owner" || !after.enabled);
-    if (removesOwner && owners.length === 1) return { outcome: "last owner" };
+    if (removesOwner && owners.length === 1) return { outcome: "last_owner" };
     await recordAudit(tx, actor, { action: "user.updated", target: id, details });
     const changed = await updateUser(tx, clientId, after);
     if (row.enabled && !after.enabled)

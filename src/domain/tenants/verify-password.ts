@@ -1,17 +1,17 @@
 import { DAY } from "../../runtime/durations.ts";
 import { networkOf } from "../../runtime/http/addresses.ts";
 import type { CheckOutcome, Passwords } from "../../security/passwords.ts";
-import type { AttemptRule, SignInLimiter } from "../../security/sign-in-limits.ts";
+import type { SignInLimiter, SignInRule } from "../../security/sign-in-limits.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findUserByEmail, hasSignedInFrom, type UserCredentialRow } from "../../store/tenants/users.ts";
 
 export interface VerifyParts {
   db: Database;
   passwords: Passwords;
-  limitAttempts: SignInLimiter;
+  limitSignIns: SignInLimiter;
 }
 
-interface PasswordAttempt<T> {
+interface PasswordCheck<T> {
   email: string;
   password: string;
   address: string;
@@ -25,7 +25,7 @@ export type VerifyOutcome<T> =
   | { outcome: "accepted"; user: UserCredentialRow; result: T }
   /** The user is undefined when the email is unknown. */
   | { outcome: "refused"; user: UserCredentialRow | undefined }
-  | { outcome: "limited"; rule: AttemptRule; wait: number }
+  | { outcome: "limited"; rule: SignInRule; wait: number }
   | { outcome: "overloaded" | "cancelled" };
 
 /** For this long after a sign-in, its network and email have reserved capacity and are exempt from the wide limits. */
@@ -33,13 +33,13 @@ export const KNOWN_NETWORK_MS = 30 * DAY;
 
 /** Verifies a password within the limits. Does the same work whether or not the user exists. */
 export async function verifyPassword<T>(
-  { db, passwords, limitAttempts }: VerifyParts,
-  { email, password, address, signal, accept }: PasswordAttempt<T>,
+  { db, passwords, limitSignIns }: VerifyParts,
+  { email, password, address, signal, accept }: PasswordCheck<T>,
 ): Promise<VerifyOutcome<T>> {
   const network = networkOf(address);
   let isKnown = false;
   let user: UserCredentialRow | undefined;
-  const attempt = await limitAttempts({
+  const attempt = await limitSignIns({
     network,
     email,
     async isKnown() {

@@ -6,8 +6,8 @@ import { EVENT_MEANINGS, EVENT_PAYLOADS } from "../../schema/events/event.ts";
 import type { Route } from "../route.ts";
 import { type Components, createComponents, type Json, type Reference } from "./components.ts";
 import { exampleOf } from "./example-of.ts";
-import { ANY_CREDENTIAL, describeOperation, SECURITY_SCHEMES } from "./operation.ts";
 import { OVERVIEW } from "./overview.ts";
+import { ANY_CREDENTIAL, describeRoute, SECURITY_SCHEMES } from "./route-description.ts";
 
 /** The parts of an OpenAPI document that this code uses. */
 export interface ApiDocument {
@@ -28,7 +28,7 @@ export function describeApi(routes: readonly Route[], { publicUrl }: { publicUrl
   const components = createComponents();
   const paths: ApiDocument["paths"] = {};
   for (const route of documented)
-    paths[route.path] = { ...paths[route.path], [route.method]: describeOperation(route, components) };
+    paths[route.path] = { ...paths[route.path], [route.method]: describeRoute(route, components) };
   return {
     openapi: "3.1.0",
     info: INFO,

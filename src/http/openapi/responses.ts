@@ -34,7 +34,7 @@ const ERROR_RULES: readonly ErrorRule[] = [
   { appliesTo: (route) => isProtected(route) && !isRepeatable(route), codes: ["outcome_unknown"] },
   { appliesTo: ({ consoleOnly }) => consoleOnly === true, codes: ["console_only"] },
   {
-    appliesTo: (route) => isProtected(route) && route.scope !== "any credential",
+    appliesTo: (route) => isProtected(route) && route.scope !== "any_credential",
     codes: ["insufficient_scope"],
   },
   { appliesTo: ({ roles }) => roles !== undefined, codes: ["role_insufficient"] },

@@ -21,7 +21,7 @@ export const businessIdentity = (business: ChatBusiness): CallIdentity => identi
 
 /**
  * Identity for sends, which the management quota does not count: a business over that quota can still send. Sends have
- * their own backoff, so that only a wait reported by the platform holds them.
+ * their own backoff, so that only a wait reported by the platform pauses them.
  */
 export const messagingIdentity = (business: ChatBusiness): CallIdentity => identityOf(business);
 

@@ -4,8 +4,8 @@ import { MINUTE, SECOND } from "../../runtime/durations.ts";
 import { type EncodedBody, type Fields, isObject, parseAnswer } from "../bodies.ts";
 import { PlatformFailure, unconfirmedCreate, unusableAnswer } from "../errors/failure.ts";
 import {
-  type HoldWidth,
   judge,
+  type PauseWidth,
   type PlatformError,
   type RefusalVerdict,
   readPlatformError,
@@ -25,7 +25,7 @@ export interface Quota {
   asset: string;
   /**
    * The use case's name in the platform's usage headers. Absent for calls that have none, such as sends of the chat
-   * platform: a throttle of a use case holds their asset, and only when the headers report a wait.
+   * platform: a throttle of a use case pauses their asset, and only when the headers report a wait.
    */
   useCase?: string;
 }
@@ -61,14 +61,14 @@ export type Outcome =
   | { outcome: "unreadable"; status: number }
   | NoAnswer
   | NoSocket
-  | HeldBack;
+  | PausedCall;
 
-/** Not sent: calls are on hold for `wait` more milliseconds because of a platform limit. */
-export interface HeldBack {
-  outcome: "held";
+/** Not sent: calls are paused for `wait` more milliseconds because of a platform limit. */
+export interface PausedCall {
+  outcome: "paused";
   wait: number;
-  /** Present when the app's limit holds the call of a background job. */
-  holds?: "app";
+  /** Present when the app's limit pauses the call of a background job. */
+  pauses?: "app";
 }
 
 /** `sent`: the request may have reached the platform. `reason`: an error code for operators. */
@@ -89,9 +89,9 @@ export interface Refusal {
   verdict: RefusalVerdict;
   /** Absent when the response has no error code. */
   error?: PlatformError;
-  /** When throttled: milliseconds to wait, and the scope of calls to hold. */
+  /** When throttled: milliseconds to wait, and the scope of calls to pause. */
   wait: number;
-  holds?: HoldWidth;
+  pauses?: PauseWidth;
 }
 
 export interface HttpRequest {
@@ -101,7 +101,7 @@ export interface HttpRequest {
   url: URL;
   headers: Record<string, string>;
   body?: string | Readable | undefined;
-  /** Milliseconds for the whole exchange, excluding `uploadTimeoutMs`. */
+  /** Milliseconds for the whole request, excluding `uploadTimeoutMs`. */
   deadline: number;
   /** Additional milliseconds for the body when the API's caller streams it. */
   uploadTimeoutMs?: number | undefined;
@@ -109,21 +109,21 @@ export interface HttpRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** The result of one HTTP exchange. */
-export type Exchange =
+/** The result of one HTTP request. */
+export type TransportResult =
   | { outcome: "answered"; status: number; headers: IncomingHttpHeaders; text: string }
   | NoAnswer
   | NoSocket;
 
-export interface Exchanges {
-  run(request: HttpRequest): Promise<Exchange>;
+export interface Transport {
+  run(request: HttpRequest): Promise<TransportResult>;
   /** Resolves at the first bytes of the response; the caller reads the body. */
-  open(request: HttpRequest): Promise<OpenExchange>;
+  open(request: HttpRequest): Promise<StreamedResult>;
   /** Closes the keep-alive connections. */
   close(): void;
 }
 
-export type OpenExchange =
+export type StreamedResult =
   | { outcome: "answered"; status: number; headers: IncomingHttpHeaders; body: Readable }
   | NoAnswer
   | NoSocket;
@@ -138,9 +138,9 @@ interface AnswerContext {
  * Classifies a response by the error code in its body, otherwise by its status. A 2xx must also have a valid
  * body.
  */
-export function toOutcome(exchange: Exchange, { owner, secrets }: AnswerContext): Outcome {
-  if (exchange.outcome !== "answered") return exchange;
-  const { status, text } = exchange;
+export function toOutcome(result: TransportResult, { owner, secrets }: AnswerContext): Outcome {
+  if (result.outcome !== "answered") return result;
+  const { status, text } = result;
   const body = parseAnswer(text);
   const error = readPlatformError(body);
   if (error) return refusalByCode(withoutSecrets(error, secrets), status, owner);
@@ -153,15 +153,15 @@ export function toOutcome(exchange: Exchange, { owner, secrets }: AnswerContext)
 export function refusalByStatus(status: number): Exclude<Outcome, { outcome: "done" }> {
   if (status < 400 || status >= 500) return unreadable(status);
   const verdict = VERDICT_BY_STATUS[status] ?? "invalid";
-  const holds = verdict === "throttled" ? ({ holds: "use_case" } as const) : {};
-  return { outcome: "refused", status, verdict, wait: MINUTE, ...holds };
+  const pauses = verdict === "throttled" ? ({ pauses: "use_case" } as const) : {};
+  return { outcome: "refused", status, verdict, wait: MINUTE, ...pauses };
 }
 
 const unreadable = (status: number) => ({ outcome: "unreadable", status }) as const;
 
 function refusalByCode(error: PlatformError, status: number, owner: TokenOwner): Refusal {
-  const { verdict, pause, holds } = judge(error, owner);
-  return { outcome: "refused", status, verdict, error, wait: pause, ...(holds ? { holds } : {}) };
+  const { verdict, wait, pauses } = judge(error, owner);
+  return { outcome: "refused", status, verdict, error, wait, ...(pauses ? { pauses } : {}) };
 }
 
 const VERDICT_BY_STATUS: Readonly<Record<number, RefusalVerdict>> = {
@@ -184,11 +184,11 @@ export function toFailure(
   if (effect === "create" && mayHaveHappened(outcome))
     return unconfirmedCreate(outcome.outcome === "refused" ? outcome.error : undefined);
   switch (outcome.outcome) {
-    case "held":
+    case "paused":
       return new PlatformFailure(
-        "held",
-        "Calls are on hold because the platform's limit was reached; try again later",
-        { wait: outcome.wait, holds: outcome.holds },
+        "paused",
+        "Calls are paused because the platform's limit was reached; try again later",
+        { wait: outcome.wait, pauses: outcome.pauses },
       );
     case "no_socket":
       return new PlatformFailure(
@@ -219,12 +219,12 @@ const mayHaveHappened = (outcome: FailedOutcome): boolean =>
 const unreachable = () => new PlatformFailure("unreachable", "The platform cannot be reached");
 
 function failureOfRefusal(refused: Refusal, owner: TokenOwner): PlatformFailure {
-  const { verdict, error, wait, status, holds } = refused;
+  const { verdict, error, wait, status, pauses } = refused;
   const message = error?.userMessage ?? error?.message ?? `The platform refused with status ${status}`;
   return new PlatformFailure(verdict, message, {
     owner,
     platformError: error,
-    holds,
+    pauses,
     ...(verdict === "throttled" ? { wait } : {}),
   });
 }

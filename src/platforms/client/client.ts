@@ -17,23 +17,23 @@ import {
 } from "../bodies.ts";
 import { PlatformFailure } from "../errors/failure.ts";
 import {
-  type Exchange,
-  type Exchanges,
-  type OpenExchange,
   type Outcome,
   type PlatformCall,
+  type StreamedResult,
+  type Transport,
+  type TransportResult,
   toFailure,
   toOutcome,
 } from "./call.ts";
 import {
   applyToQuota,
-  findHold,
-  type HoldStore,
-  holdKeysOf,
-  holdsAfter,
+  findPause,
+  type PauseStore,
+  pauseKeysOf,
+  pausesAfter,
   readUsage,
   type Usage,
-} from "./holds.ts";
+} from "./pauses.ts";
 
 export interface App {
   id: string;
@@ -46,8 +46,8 @@ interface ClientOptions {
   /** Base URL including the API version. */
   address: string;
   app: App;
-  exchanges: Exchanges;
-  holds: HoldStore;
+  transport: Transport;
+  pauses: PauseStore;
   log: Log;
   /** True when the calls are of background jobs, which pause while the app's limit is used up. */
   isBackground?: boolean;
@@ -69,23 +69,23 @@ export interface PlatformClient {
   /** Sends reads with the same token and quota in one request; returns their outcomes in order. */
   batch(calls: readonly [PlatformCall, ...PlatformCall[]]): Promise<Outcome[]>;
   /** Opens a file at a URL the platform returned. */
-  open(file: FileRequest): Promise<OpenExchange>;
+  open(file: FileRequest): Promise<StreamedResult>;
 }
 
-interface Attempt {
+interface CallResult {
   outcome: Outcome;
   usage: Usage;
   tries: number;
-  /** True when the call is on hold and must not be retried. */
-  held: boolean;
+  /** True when the call is paused and must not be retried. */
+  isPaused: boolean;
 }
 
 /** The app's access token. */
 export const appToken = ({ id, secret }: App): string => `${id}|${secret}`;
 
-/** HTTP client for one platform: signs tokens, enforces the deadline and the platform's holds, logs each call. */
+/** HTTP client for one platform: signs tokens, enforces the deadline and the platform's pauses, logs each call. */
 export function createPlatformClient(options: ClientOptions): PlatformClient {
-  const { name, address, app, exchanges, holds, log, isBackground = false } = options;
+  const { name, address, app, transport, pauses, log, isBackground = false } = options;
   const proofs = createAppProofs(app.secret);
 
   /** Built as text: parameters that are added to a URL object are serialised again each time. */
@@ -100,10 +100,10 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
   const proofOf = (token: string | undefined): string | undefined =>
     token === undefined || token === appToken(app) ? undefined : proofs(token);
 
-  async function attempt(call: PlatformCall, deadline: number): Promise<Omit<Attempt, "tries">> {
+  async function callOnce(call: PlatformCall, deadline: number): Promise<Omit<CallResult, "tries">> {
     const { method, body, uploadTimeoutMs, token, signal } = call;
     const headers = { accept: "application/json", ...authorisation(token), ...body?.headers };
-    const exchange = await exchanges.run({
+    const result = await transport.run({
       client: clientOf(call.about),
       method,
       url: urlOf(call),
@@ -113,28 +113,28 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       uploadTimeoutMs,
       signal,
     });
-    return evaluate(call, exchange);
+    return evaluate(call, result);
   }
 
-  /** Classifies the answer to a call and stores the holds that follow from it. */
-  async function evaluate(call: PlatformCall, exchange: Exchange): Promise<Omit<Attempt, "tries">> {
+  /** Classifies the answer to a call and stores the pauses that follow from it. */
+  async function evaluate(call: PlatformCall, result: TransportResult): Promise<Omit<CallResult, "tries">> {
     const { token, owner = "none", secrets = [] } = call;
-    const usage = readUsage(exchange.outcome === "answered" ? exchange.headers : {});
+    const usage = readUsage(result.outcome === "answered" ? result.headers : {});
     const context = { owner, secrets: [token ?? "", proofOf(token) ?? "", app.secret, ...secrets] };
-    const outcome = applyToQuota(call, toOutcome(exchange, context), usage);
-    const newHolds = holdsAfter(call, outcome, usage);
-    await Promise.all(newHolds.map(({ key, wait }) => holds.hold(key, wait)));
-    return { outcome, usage, held: newHolds.some(({ key }) => holdKeysOf(call).includes(key)) };
+    const outcome = applyToQuota(call, toOutcome(result, context), usage);
+    const newPauses = pausesAfter(call, outcome, usage);
+    await Promise.all(newPauses.map(({ key, wait }) => pauses.pause(key, wait)));
+    return { outcome, usage, isPaused: newPauses.some(({ key }) => pauseKeysOf(call).includes(key)) };
   }
 
-  async function attemptWithRetries(call: PlatformCall): Promise<Attempt> {
-    const hold = await findHold(holds, call, isBackground);
-    if (hold) return { outcome: hold, usage: { quotas: [] }, tries: 0, held: true };
+  async function callWithRetries(call: PlatformCall): Promise<CallResult> {
+    const found = await findPause(pauses, call, isBackground);
+    if (found) return { outcome: found, usage: { quotas: [] }, tries: 0, isPaused: true };
     const endsAt = Date.now() + (call.deadline ?? PLATFORM_CALL_DEADLINE_MS);
     for (let tries = 1; ; tries += 1) {
-      const last = await attempt(call, endsAt - Date.now());
+      const last = await callOnce(call, endsAt - Date.now());
       const retryDelay = nextRetryDelay(call, last.outcome, { tries, remaining: endsAt - Date.now() });
-      if (retryDelay === undefined || last.held || call.signal?.aborted) return { ...last, tries };
+      if (retryDelay === undefined || last.isPaused || call.signal?.aborted) return { ...last, tries };
       await sleep(retryDelay);
     }
   }
@@ -142,22 +142,22 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
   async function call(call: PlatformCall): Promise<Outcome> {
     checkPath(call.path);
     const startedAt = Date.now();
-    const { outcome, usage, tries } = await attemptWithRetries(call);
+    const { outcome, usage, tries } = await callWithRetries(call);
     const { about, method, path } = call;
     const logFields = { ...toLogFields(outcome), tries, ...toUsageFields(usage), ms: Date.now() - startedAt };
     log.info("platform.called", { ...about, platform: name, method, path, ...logFields });
     return outcome;
   }
 
-  async function attemptBatch(calls: readonly [PlatformCall, ...PlatformCall[]]): Promise<Outcome[]> {
+  async function callBatch(calls: readonly [PlatformCall, ...PlatformCall[]]): Promise<Outcome[]> {
     const [first] = calls;
-    const hold = await findHold(holds, first, isBackground);
-    if (hold) return calls.map(() => hold);
+    const pause = await findPause(pauses, first, isBackground);
+    if (pause) return calls.map(() => pause);
     const url = new URL("/", address);
     const proof = proofOf(first.token);
     if (proof !== undefined) url.searchParams.set("appsecret_proof", proof);
     const { headers, body } = batchBody(calls, new URL(address).pathname.slice(1));
-    const exchange = await exchanges.run({
+    const result = await transport.run({
       client: clientOf(first.about),
       method: "POST",
       url,
@@ -165,14 +165,15 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       body,
       deadline: PLATFORM_CALL_DEADLINE_MS,
     });
-    const parts = readBatchAnswer(exchange, calls.length);
-    if (parts) return Promise.all(calls.map((call, index) => outcomeOf(call, parts[index] as Exchange)));
-    const outcome = await outcomeOf(first, exchange);
+    const parts = readBatchAnswer(result, calls.length);
+    if (parts)
+      return Promise.all(calls.map((call, index) => outcomeOf(call, parts[index] as TransportResult)));
+    const outcome = await outcomeOf(first, result);
     return calls.map(() => outcome);
   }
 
-  const outcomeOf = async (call: PlatformCall, exchange: Exchange): Promise<Outcome> =>
-    (await evaluate(call, exchange)).outcome;
+  const outcomeOf = async (call: PlatformCall, result: TransportResult): Promise<Outcome> =>
+    (await evaluate(call, result)).outcome;
 
   return {
     app,
@@ -186,7 +187,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     async batch(calls) {
       for (const { path } of calls) checkPath(path);
       const startedAt = Date.now();
-      const outcomes = await attemptBatch(calls);
+      const outcomes = await callBatch(calls);
       const counts = {
         calls: calls.length,
         done: outcomes.filter(({ outcome }) => outcome === "done").length,
@@ -200,7 +201,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       // A compressed file would arrive without its length and cost decompression.
       const headers = { ...authorisation(token), "accept-encoding": "identity" };
       const request = { method: "GET", url, headers, deadline: PLATFORM_CALL_DEADLINE_MS } as const;
-      const opened = await exchanges.open({ client: clientOf(about), ...request });
+      const opened = await transport.open({ client: clientOf(about), ...request });
       const { outcome } = opened;
       const logFields = { outcome, ...(outcome === "answered" ? { status: opened.status } : {}), tries: 1 };
       const where = { platform: name, method: "GET", path: url.pathname };
@@ -262,9 +263,9 @@ const authorisation = (token: string | undefined): Record<string, string> =>
 function toLogFields(outcome: Outcome): Record<string, unknown> {
   if (outcome.outcome === "done") return { outcome: "done", status: outcome.status };
   if (outcome.outcome !== "refused") return { ...outcome };
-  const { status, verdict, error, holds } = outcome;
+  const { status, verdict, error, pauses } = outcome;
   const errorFields = { code: error?.code, subcode: error?.subcode, trace: error?.traceId };
-  return { outcome: verdict, status, ...errorFields, holds };
+  return { outcome: verdict, status, ...errorFields, pauses };
 }
 
 const toUsageFields = ({ app, account, business }: Usage) => ({
@@ -286,14 +287,14 @@ const batchBody = (calls: readonly PlatformCall[], version: string): EncodedBody
   });
 
 /** The answer to each call, in order; undefined when the answer is not that of a batch. */
-function readBatchAnswer(exchange: Exchange, count: number): Exchange[] | undefined {
-  if (exchange.outcome !== "answered" || exchange.status !== 200) return undefined;
-  const parts = parseAnswer(exchange.text);
-  return Array.isArray(parts) && parts.length === count ? parts.map(toExchange) : undefined;
+function readBatchAnswer(result: TransportResult, count: number): TransportResult[] | undefined {
+  if (result.outcome !== "answered" || result.status !== 200) return undefined;
+  const parts = parseAnswer(result.text);
+  return Array.isArray(parts) && parts.length === count ? parts.map(toTransportResult) : undefined;
 }
 
 /** The platform leaves out a call that took too long. */
-function toExchange(part: unknown): Exchange {
+function toTransportResult(part: unknown): TransportResult {
   if (part === null) return { outcome: "timeout", sent: true, reason: "batch" };
   const { code, headers, body } = asObject(part);
   return {

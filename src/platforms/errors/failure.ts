@@ -1,19 +1,19 @@
-import type { HoldWidth, PlatformError, TokenOwner, Verdict } from "./verdicts.ts";
+import type { PauseWidth, PlatformError, TokenOwner, Verdict } from "./verdicts.ts";
 
 interface FailureFacts {
   /** Defaults to the verdict's entry in RETRYABLE_VERDICTS. */
   retryable?: boolean;
   owner?: TokenOwner;
-  /** Milliseconds to stay away, when throttled or held, or without a socket. */
+  /** Milliseconds to stay away, when throttled or paused, or without a socket. */
   wait?: number;
   platformError?: PlatformError | undefined;
-  holds?: HoldWidth | undefined;
+  pauses?: PauseWidth | undefined;
 }
 
 /** Verdicts after which the same call may succeed later. */
 const RETRYABLE_VERDICTS: readonly Verdict[] = [
   "throttled",
-  "held",
+  "paused",
   "no_socket",
   "transient",
   "unreachable",
@@ -27,12 +27,12 @@ export class PlatformFailure extends Error {
   readonly retryable: boolean;
   /** The owner of the token the call used. */
   readonly owner: TokenOwner;
-  /** Milliseconds to stay away, when throttled or held, or without a socket. */
+  /** Milliseconds to stay away, when throttled or paused, or without a socket. */
   readonly wait: number | undefined;
   /** Undefined when the platform returned no error with a code. */
   readonly platformError: PlatformError | undefined;
-  /** The scope the platform has just throttled; when held, `app` if the app's limit holds the call. */
-  readonly holds: HoldWidth | undefined;
+  /** The scope the platform has just throttled; when paused, `app` if the app's limit pauses the call. */
+  readonly pauses: PauseWidth | undefined;
 
   constructor(verdict: Verdict, message: string, facts: FailureFacts = {}) {
     super(message);
@@ -42,7 +42,7 @@ export class PlatformFailure extends Error {
     this.owner = facts.owner ?? "none";
     this.wait = facts.wait;
     this.platformError = facts.platformError;
-    this.holds = facts.holds;
+    this.pauses = facts.pauses;
   }
 }
 

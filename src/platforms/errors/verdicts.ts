@@ -17,7 +17,7 @@ export type RefusalVerdict =
 /** The class of a failure: refused, not sent, no response, or an unusable response. */
 export type Verdict =
   | RefusalVerdict
-  | "held"
+  | "paused"
   | "no_socket"
   | "timeout"
   | "unreachable"
@@ -27,10 +27,10 @@ export type Verdict =
   | "ambiguous";
 
 /**
- * The scope of a throttle: the app, an asset, one use case of an asset, or changes of one object. A throttled app holds
+ * The scope of a throttle: the app, an asset, one use case of an asset, or changes of one object. A throttled app pauses
  * background jobs only.
  */
-export type HoldWidth = "app" | "asset" | "use_case" | "object";
+export type PauseWidth = "app" | "asset" | "use_case" | "object";
 
 interface VerdictRule {
   codes: readonly (number | readonly [from: number, to: number])[];
@@ -38,9 +38,9 @@ interface VerdictRule {
   subcodes?: readonly number[];
   owner?: TokenOwner;
   verdict: RefusalVerdict;
-  holds?: HoldWidth;
+  pauses?: PauseWidth;
   /** Milliseconds to wait when the usage headers report no time. */
-  pause?: number;
+  wait?: number;
 }
 
 /** The first matching rule decides. Unlisted codes are `invalid`, or `transient` when the platform marks them so. */
@@ -50,30 +50,30 @@ const VERDICT_RULES: readonly VerdictRule[] = [
   { codes: [102, 190], verdict: "token_dead" },
   { codes: [3, 10, [200, 299]], verdict: "permission" },
   { codes: [368], verdict: "policy" },
-  { codes: [4, 341], verdict: "throttled", holds: "app" },
-  { codes: [613], subcodes: [1487632], verdict: "throttled", holds: "object", pause: HOUR },
-  { codes: [17, 32, 613], verdict: "throttled", holds: "asset" },
-  { codes: [[80000, 80014]], verdict: "throttled", holds: "use_case" },
+  { codes: [4, 341], verdict: "throttled", pauses: "app" },
+  { codes: [613], subcodes: [1487632], verdict: "throttled", pauses: "object", wait: HOUR },
+  { codes: [17, 32, 613], verdict: "throttled", pauses: "asset" },
+  { codes: [[80000, 80014]], verdict: "throttled", pauses: "use_case" },
   { codes: [803], verdict: "missing" },
   { codes: [100], subcodes: [33], verdict: "missing" },
   { codes: [1, 2, 1200], verdict: "transient" },
-  // Messaging platforms. The send queue paces a number's throughput and a pair's rate, so these set no hold.
+  // Messaging platforms. The send queue paces a number's throughput and a pair's rate, so these set no pause.
   { codes: [130429, 131056], verdict: "throttled" },
   { codes: [131000, 131016, 131057, 133004], verdict: "transient" },
 ];
 
 export interface Judgement {
   verdict: RefusalVerdict;
-  holds?: HoldWidth;
+  pauses?: PauseWidth;
   /** Milliseconds to wait when the usage headers report no time. */
-  pause: number;
+  wait: number;
 }
 
 export function judge(error: PlatformError, owner: TokenOwner): Judgement {
   const rule = VERDICT_RULES.find((candidate) => matchesRule(candidate, error, owner));
-  if (!rule) return { verdict: error.transient ? "transient" : "invalid", pause: MINUTE };
-  const { verdict, holds, pause = MINUTE } = rule;
-  return { verdict, pause, ...(holds ? { holds } : {}) };
+  if (!rule) return { verdict: error.transient ? "transient" : "invalid", wait: MINUTE };
+  const { verdict, pauses, wait = MINUTE } = rule;
+  return { verdict, wait, ...(pauses ? { pauses } : {}) };
 }
 
 const matchesRule = (rule: VerdictRule, { code, subcode }: PlatformError, owner: TokenOwner): boolean =>
@@ -88,7 +88,7 @@ export const CODE_BY_VERDICT = {
   permission: "platform_permission_denied",
   policy: "platform_policy_blocked",
   throttled: "platform_rate_limited",
-  held: "platform_rate_limited",
+  paused: "platform_rate_limited",
   no_socket: "rate_limited",
   missing: "platform_object_not_found",
   transient: "platform_unavailable",

@@ -33,7 +33,7 @@ type EntryReader = (entry: Entry) => Iterable<MaybeReading>;
 const ENTRY_READERS: Readonly<Record<string, EntryReader>> = {
   whatsapp_business_account: readBusinessEntry,
   page: (entry) => readPageEntry(entry, { kind: "page", id: entry.id }, "socialapp"),
-  instagram: (entry) => readPageEntry(entry, { kind: "photo account", id: entry.id }, "photoapp"),
+  instagram: (entry) => readPageEntry(entry, { kind: "photo_account", id: entry.id }, "photoapp"),
   ad_account: readAdAccountEntry,
 };
 
@@ -163,7 +163,7 @@ function* readPageEntry(entry: Entry, asset: Asset, platform: Platform): Generat
 }
 
 function* readAdAccountEntry(entry: Entry): Generator<MaybeReading> {
-  const asset: Asset = { kind: "ad account", id: entry.id };
+  const asset: Asset = { kind: "ad_account", id: entry.id };
   for (const change of changesOf(entry))
     yield readUpdate(
       toUpdate(entry, change, { asset, key: "marketing" }),

@@ -5,7 +5,7 @@ import { asList, asObject, dateOf, type Fields, numberOf, objectIn, omitNullish,
 
 /** The asset an update concerns, by the platform's id. The database determines which client owns it. */
 export interface Asset {
-  kind: "number" | "waba" | "page" | "photo account" | "ad account";
+  kind: "number" | "waba" | "page" | "photo_account" | "ad_account";
   id: string;
   /** The number in display format, when an update of a business concerns one of its numbers. */
   displayNumber?: string | undefined;

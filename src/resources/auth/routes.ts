@@ -6,7 +6,7 @@ import {
   signIn,
 } from "../../domain/tenants/sessions.ts";
 import { type VerifyParts, verifyPassword } from "../../domain/tenants/verify-password.ts";
-import { ApiError, DATABASE_ERRORS, notFound, overloaded, tooManyAttempts } from "../../http/api-error.ts";
+import { ApiError, DATABASE_ERRORS, notFound, overloaded, tooManySignIns } from "../../http/api-error.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import { pause } from "../../runtime/async/timeouts-and-retries.ts";
@@ -34,7 +34,7 @@ export function authRoutes(parts: AuthParts): Route[] {
       method: "get",
       path: "/api/auth/me",
       operationId: "getCaller",
-      scope: "any credential",
+      scope: "any_credential",
       summary: "Read the caller's client, role and scopes",
       reply: me,
       handle: ({ caller: { clientId, clientName, credential, role, scopes } }) => ({
@@ -102,7 +102,7 @@ export function loginRoute({ issue, cookie, log, ...parts }: LoginParts): Route 
       }
       if (attempt.outcome !== "accepted") {
         await pause(UNCHECKED_DELAY_MS, signal);
-        throw attempt.outcome === "limited" ? tooManyAttempts(attempt) : overloaded();
+        throw attempt.outcome === "limited" ? tooManySignIns(attempt) : overloaded();
       }
       const { user, result } = attempt;
       const owner = { id: user.id, clientId: user.client_id };
@@ -181,7 +181,7 @@ function ignoreKeysUnavailable(error: unknown): undefined {
   throw error;
 }
 
-const USERS_ONLY = { scope: "any credential", consoleOnly: true } as const;
+const USERS_ONLY = { scope: "any_credential", consoleOnly: true } as const;
 
 /** The sessions of the calling user, and of no other user, whatever the role. */
 function sessionRoutes({ forgetCredential }: Pick<LogoutParts, "forgetCredential">): Route[] {

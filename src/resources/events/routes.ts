@@ -1,7 +1,7 @@
 import { countReplay, type ReplayInput, replayEvents } from "../../domain/events/replay.ts";
 import { searchEvents, toEvent, toEventDetail } from "../../domain/events/search-events.ts";
 import { ApiError, notFound } from "../../http/api-error.ts";
-import { createHeavyOperations } from "../../http/heavy-operations.ts";
+import { createHeavyRequests } from "../../http/heavy-requests.ts";
 import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import type { EventNotifier } from "../../queue/wake-ups.ts";
@@ -18,7 +18,7 @@ const noSuchEvent = () => notFound("event");
 const MAX_COUNT_MS = 4 * SECOND;
 
 export function eventRoutes({ notifier }: { notifier: EventNotifier }): Route[] {
-  const bulkRetries = createHeavyOperations("bulk retry");
+  const bulkRetries = createHeavyRequests("bulk retry");
   return [
     route({
       method: "get",

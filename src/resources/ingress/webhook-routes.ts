@@ -172,7 +172,7 @@ function describeAssets(unknownAssets: readonly Asset[]): string {
   return [...new Set(names)].slice(0, MAX_LOGGED_ASSETS).join(", ");
 }
 
-const UPDATE_OUTCOMES = ["recorded", "duplicate", "foreign", "silent"] as const;
+const UPDATE_OUTCOMES = ["recorded", "duplicate", "unknown_asset", "ignored"] as const;
 
 function recordUpdates({ metrics }: PlatformWebhookParts, object: string, counts: ReceiveCounts): void {
   for (const outcome of UPDATE_OUTCOMES)

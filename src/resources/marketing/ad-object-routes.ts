@@ -107,7 +107,7 @@ const createRoute = ({ kind, path, names, create, reply }: AdObjectResource, par
         return VALIDATED;
       }
       return createOnce(own, context, async (attempt) =>
-        createAdObject(own, await requireAccount(), { actor, kind, fields, attempt }),
+        createAdObject(own, await requireAccount(), { actor, kind, fields, run: attempt }),
       );
     },
   });

@@ -1,9 +1,9 @@
 import {
-  type Attempt,
   type Created,
   type OnceOutcome,
+  type OperationRun,
   runOnce,
-  SINGLE_ATTEMPT,
+  UNKEYED_RUN,
 } from "../../domain/tenants/run-once.ts";
 import { errorOf } from "../../http/api-error.ts";
 import type { Operation } from "../../http/route.ts";
@@ -19,9 +19,9 @@ interface KeyedRequest {
 export async function createOnce<T>(
   parts: { db: Database; log: Log },
   { caller, operation }: KeyedRequest,
-  create: (attempt: Attempt) => Promise<Created<T>>,
+  create: (run: OperationRun) => Promise<Created<T>>,
 ): Promise<T | ReplayedReply> {
-  if (!operation) return (await create(SINGLE_ATTEMPT)).reply;
+  if (!operation) return (await create(UNKEYED_RUN)).reply;
   const keyed = { ...operation, clientId: caller.clientId };
   return replyOf(operation, await runOnce<T>(parts, keyed, create));
 }

@@ -1,7 +1,7 @@
 import { requestActor } from "../../domain/tenants/audit-actors.ts";
 import { changePassword, changeUser, createUser } from "../../domain/tenants/users.ts";
 import { type VerifyParts, verifyPassword } from "../../domain/tenants/verify-password.ts";
-import { ApiError, invalidField, notFound, overloaded, tooManyAttempts } from "../../http/api-error.ts";
+import { ApiError, invalidField, notFound, overloaded, tooManySignIns } from "../../http/api-error.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { MANAGERS_ONLY, type RequestContext, type Route, route } from "../../http/route.ts";
 import type { Role } from "../../schema/enumerations.ts";
@@ -82,9 +82,9 @@ export function userRoutes(parts: UserParts): Route[] {
             return toUser(change.row);
           case "absent":
             throw noSuchUser();
-          case "needs owner":
+          case "needs_owner":
             throw needsOwner();
-          case "last owner":
+          case "last_owner":
             throw new ApiError(
               "invalid_state_transition",
               "The last owner cannot be disabled or given another role",
@@ -118,7 +118,7 @@ function passwordRoute(parts: UserParts): Route {
     method: "post",
     path: "/api/users/{id}/password",
     operationId: "changeUserPassword",
-    scope: "any credential",
+    scope: "any_credential",
     consoleOnly: true,
     summary: "Change a password",
     description:
@@ -142,7 +142,7 @@ function passwordRoute(parts: UserParts): Route {
   });
 }
 
-type PasswordContext = RequestContext<"any credential", typeof userParams, undefined, typeof newPassword>;
+type PasswordContext = RequestContext<"any_credential", typeof userParams, undefined, typeof newPassword>;
 
 /** Returns the stored hash, which old_password matches. */
 async function oldPasswordHash(
@@ -164,7 +164,7 @@ async function oldPasswordHash(
       accept: async (user) => user.password_hash,
     },
   );
-  if (attempt.outcome === "limited") throw tooManyAttempts(attempt);
+  if (attempt.outcome === "limited") throw tooManySignIns(attempt);
   if (attempt.outcome === "refused") throw wrongOldPassword();
   if (attempt.outcome !== "accepted") throw overloaded();
   return attempt.result;

@@ -66,7 +66,7 @@ export class ShareRefused extends StacklessError {
 }
 
 /** What a key holds and what it waits for, in order of arrival. */
-interface Holder {
+interface ShareOwner {
   key: string;
   held: number;
   waiting: Waiter[];
@@ -74,19 +74,19 @@ interface Holder {
 
 /** What a grant needs of the shares that it belongs to. */
 interface Issuer {
-  extend(grant: HeldGrant, amount: number, options: TakeOptions): void | Promise<void>;
-  release(grant: HeldGrant): void;
+  extend(grant: IssuedGrant, amount: number, options: TakeOptions): void | Promise<void>;
+  release(grant: IssuedGrant): void;
 }
 
 /** A class, because each statement and each body has one: closures would cost more. */
-class HeldGrant implements Grant {
+class IssuedGrant implements Grant {
   amount = 0;
   readonly issuer: Issuer;
-  readonly holder: Holder;
+  readonly owner: ShareOwner;
 
-  constructor(issuer: Issuer, holder: Holder) {
+  constructor(issuer: Issuer, owner: ShareOwner) {
     this.issuer = issuer;
-    this.holder = holder;
+    this.owner = owner;
   }
 
   grow(amount: number): void | Promise<void> {
@@ -99,7 +99,7 @@ class HeldGrant implements Grant {
 }
 
 interface Waiter {
-  grant: HeldGrant;
+  grant: IssuedGrant;
   /** What the grant lacks. */
   amount: number;
   remainingMs: number;
@@ -113,9 +113,9 @@ interface Ledger {
   reserve: { amount: number; upTo: number };
   firstKey: string | undefined;
   held: number;
-  holders: Map<string, Holder>;
+  owners: Map<string, ShareOwner>;
   /** Those with waiters; the key that was served last is at the end. */
-  queue: Set<Holder>;
+  queue: Set<ShareOwner>;
   /** True while a key within its share waits for capacity: later amounts must not overtake it. */
   isBlocked: boolean;
 }
@@ -155,23 +155,23 @@ export function createShares(options: SharesOptions): Shares {
     afterCheck: serveQueue, // there may be something to release by now
   });
 
-  function release(grant: HeldGrant): void {
-    const { holder } = grant;
-    holder.waiting.find((waiter) => waiter.grant === grant)?.settle(new ShareRefused("gone"));
+  function release(grant: IssuedGrant): void {
+    const { owner } = grant;
+    owner.waiting.find((waiter) => waiter.grant === grant)?.settle(new ShareRefused("gone"));
     change(ledger, grant, -grant.amount);
-    forgetIfIdle(ledger, holder);
+    forgetIfIdle(ledger, owner);
     serveQueue();
   }
 
   /** Adds to a grant: at once, or resolves when its turn comes. */
-  function extend(grant: HeldGrant, amount: number, takeOptions: TakeOptions): void | Promise<void> {
+  function extend(grant: IssuedGrant, amount: number, takeOptions: TakeOptions): void | Promise<void> {
     if (mayTakeNow(ledger, grant, amount)) return change(ledger, grant, amount);
-    if (grant.holder.waiting.length < maxWaitingPerKey) return wait(grant, amount, takeOptions);
-    forgetIfIdle(ledger, grant.holder);
+    if (grant.owner.waiting.length < maxWaitingPerKey) return wait(grant, amount, takeOptions);
+    forgetIfIdle(ledger, grant.owner);
     throw refusalOf(ledger, grant, amount);
   }
 
-  function wait(grant: HeldGrant, amount: number, { signal, ...own }: TakeOptions): Promise<void> {
+  function wait(grant: IssuedGrant, amount: number, { signal, ...own }: TakeOptions): Promise<void> {
     return new Promise<void>((resolve, reject) => {
       const settle = (refusal?: ShareRefused) => {
         stopListening?.();
@@ -194,7 +194,7 @@ export function createShares(options: SharesOptions): Shares {
   }
 
   const issuer: Issuer = { extend, release };
-  const openGrant = (key: string) => new HeldGrant(issuer, holderOf(ledger, key));
+  const openGrant = (key: string) => new IssuedGrant(issuer, ownerOf(ledger, key));
 
   function take(key: string, amount: number, takeOptions: TakeOptions = {}): Grant | Promise<Grant> {
     const grant = openGrant(key);
@@ -208,11 +208,11 @@ export function createShares(options: SharesOptions): Shares {
       const grant = openGrant(key);
       const isTaken = mayTakeNow(ledger, grant, amount);
       if (isTaken) change(ledger, grant, amount);
-      else forgetIfIdle(ledger, grant.holder);
+      else forgetIfIdle(ledger, grant.owner);
       return isTaken ? grant : undefined;
     },
     count(key, amount) {
-      const uncount = countInShare(ledger, holderOf(ledger, key), amount);
+      const uncount = countInShare(ledger, ownerOf(ledger, key), amount);
       return {
         release() {
           uncount();
@@ -237,77 +237,77 @@ const openLedger = ({ capacity, share = capacity, reserve, firstKey }: SharesOpt
   reserve: reserve ?? { amount: 0, upTo: 0 },
   firstKey,
   held: 0,
-  holders: new Map(),
+  owners: new Map(),
   queue: new Set(),
   isBlocked: false,
 });
 
-function holderOf({ holders }: Ledger, key: string): Holder {
-  let holder = holders.get(key);
-  if (!holder) {
-    holder = { key, held: 0, waiting: [] };
-    holders.set(key, holder);
+function ownerOf({ owners }: Ledger, key: string): ShareOwner {
+  let owner = owners.get(key);
+  if (!owner) {
+    owner = { key, held: 0, waiting: [] };
+    owners.set(key, owner);
   }
-  return holder;
+  return owner;
 }
 
 /** Some idle keys are kept: most callers come back soon. */
-const MAX_KEPT_HOLDERS = 1_000;
+const MAX_KEPT_OWNERS = 1_000;
 
-function forgetIfIdle({ holders }: Ledger, { key, held, waiting }: Holder): void {
-  if (held === 0 && waiting.length === 0 && holders.size > MAX_KEPT_HOLDERS) holders.delete(key);
+function forgetIfIdle({ owners }: Ledger, { key, held, waiting }: ShareOwner): void {
+  if (held === 0 && waiting.length === 0 && owners.size > MAX_KEPT_OWNERS) owners.delete(key);
 }
 
-function change(ledger: Ledger, grant: HeldGrant, amount: number): void {
+function change(ledger: Ledger, grant: IssuedGrant, amount: number): void {
   grant.amount += amount;
-  grant.holder.held += amount;
+  grant.owner.held += amount;
   ledger.held += amount;
 }
 
-function countInShare(ledger: Ledger, holder: Holder, amount: number): () => void {
-  const ofCapacity = Math.max(0, Math.min(amount, ledger.share - holder.held));
-  holder.held += amount;
+function countInShare(ledger: Ledger, owner: ShareOwner, amount: number): () => void {
+  const ofCapacity = Math.max(0, Math.min(amount, ledger.share - owner.held));
+  owner.held += amount;
   ledger.held += ofCapacity;
   return () => {
-    holder.held -= amount;
+    owner.held -= amount;
     ledger.held -= ofCapacity;
-    forgetIfIdle(ledger, holder);
+    forgetIfIdle(ledger, owner);
   };
 }
 
-const isSmall = ({ reserve }: Ledger, grant: HeldGrant, amount: number): boolean =>
+const isSmall = ({ reserve }: Ledger, grant: IssuedGrant, amount: number): boolean =>
   grant.amount + amount <= reserve.upTo;
 
-const isWithinShare = ({ share }: Ledger, { holder, amount: held }: HeldGrant, amount: number): boolean =>
-  holder.held === held || holder.held + amount <= share;
+const isWithinShare = ({ share }: Ledger, { owner, amount: held }: IssuedGrant, amount: number): boolean =>
+  owner.held === held || owner.held + amount <= share;
 
-function isFree(ledger: Ledger, grant: HeldGrant, amount: number): boolean {
+function isFree(ledger: Ledger, grant: IssuedGrant, amount: number): boolean {
   const { capacity, reserve, held } = ledger;
   const limit = isSmall(ledger, grant, amount) ? capacity : capacity - reserve.amount;
   return held + amount <= limit || held === grant.amount;
 }
 
 /** An amount that is not small does not overtake others. */
-const mayTakeNow = (ledger: Ledger, grant: HeldGrant, amount: number): boolean =>
-  (isSmall(ledger, grant, amount) || (!ledger.isBlocked && grant.holder.waiting.length === 0)) &&
+const mayTakeNow = (ledger: Ledger, grant: IssuedGrant, amount: number): boolean =>
+  (isSmall(ledger, grant, amount) || (!ledger.isBlocked && grant.owner.waiting.length === 0)) &&
   isWithinShare(ledger, grant, amount) &&
   isFree(ledger, grant, amount);
 
-const refusalOf = (ledger: Ledger, grant: HeldGrant, amount: number): ShareRefused =>
+const refusalOf = (ledger: Ledger, grant: IssuedGrant, amount: number): ShareRefused =>
   new ShareRefused(isWithinShare(ledger, grant, amount) ? "capacity" : "share");
 
 function enterQueue({ queue }: Ledger, waiter: Waiter): void {
-  const { holder } = waiter.grant;
-  holder.waiting.push(waiter);
-  queue.add(holder);
+  const { owner } = waiter.grant;
+  owner.waiting.push(waiter);
+  queue.add(owner);
 }
 
 function leaveQueue(ledger: Ledger, waiter: Waiter): void {
-  const { holder } = waiter.grant;
-  holder.waiting.splice(holder.waiting.indexOf(waiter), 1);
-  ledger.queue.delete(holder);
-  if (holder.waiting.length > 0) ledger.queue.add(holder);
-  else forgetIfIdle(ledger, holder);
+  const { owner } = waiter.grant;
+  owner.waiting.splice(owner.waiting.indexOf(waiter), 1);
+  ledger.queue.delete(owner);
+  if (owner.waiting.length > 0) ledger.queue.add(owner);
+  else forgetIfIdle(ledger, owner);
 }
 
 /** The first waiter of the key that holds least. While it lacks capacity, only small amounts pass it. */
@@ -326,8 +326,8 @@ function findNext(ledger: Ledger): Waiter | undefined {
 }
 
 function precedes({ firstKey }: Ledger, waiter: Waiter, other: Waiter | undefined): boolean {
-  const { holder } = waiter.grant;
-  if (!other || holder.key === firstKey) return true;
-  const { holder: otherHolder } = other.grant;
-  return otherHolder.key !== firstKey && holder.held < otherHolder.held;
+  const { owner } = waiter.grant;
+  if (!other || owner.key === firstKey) return true;
+  const { owner: otherOwner } = other.grant;
+  return otherOwner.key !== firstKey && owner.held < otherOwner.held;
 }

@@ -3,17 +3,17 @@ import type { Dispatcher } from "undici";
 import { onAbort } from "../async/timeouts-and-retries.ts";
 
 export interface RequestLimits {
-  /** Milliseconds for the whole exchange. */
+  /** Milliseconds for the whole request. */
   deadline: number;
-  /** The exchange ends when the answer's body is longer. */
+  /** The request ends when the answer's body is longer. */
   maxBytes: number;
   /** Bytes at the beginning of the body that are kept; at least these. */
   keptBytes: number;
   signal?: AbortSignal | undefined;
 }
 
-/** What is known of an exchange when it ends. */
-export interface HttpExchange {
+/** What is known of a request when it ends. */
+export interface HttpResult {
   /** True when the request may have reached the server. */
   isSent: boolean;
   /** Null without an answer. */
@@ -34,18 +34,18 @@ export const sendRequest = (
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   { deadline, maxBytes, keptBytes, signal }: RequestLimits,
-): Promise<HttpExchange> =>
+): Promise<HttpResult> =>
   new Promise((resolve) => {
-    const exchange: HttpExchange = { isSent: false, status: null, headers: {}, body: NO_BYTES };
-    if (signal?.aborted) return resolve({ ...exchange, fault: "aborted" });
+    const result: HttpResult = { isSent: false, status: null, headers: {}, body: NO_BYTES };
+    if (signal?.aborted) return resolve({ ...result, fault: "aborted" });
     let controller: Dispatcher.DispatchController | undefined;
     let cancellation: Error | undefined;
     let bytesRead = 0;
     const chunks: Buffer[] = [];
-    const end = (fault?: HttpExchange["fault"]) => {
+    const end = (fault?: HttpResult["fault"]) => {
       clearTimeout(timer);
       stopListening?.();
-      resolve({ ...exchange, body: Buffer.concat(chunks), ...(fault === undefined ? {} : { fault }) });
+      resolve({ ...result, body: Buffer.concat(chunks), ...(fault === undefined ? {} : { fault }) });
     };
     const cancel = (fault: "timeout" | "aborted" | "too_large") => {
       cancellation = new Error(fault);
@@ -58,11 +58,11 @@ export const sendRequest = (
       onRequestStart(started) {
         controller = started;
         if (cancellation) return started.abort(cancellation); // cancelled while it waited for a connection
-        exchange.isSent = true;
+        result.isSent = true;
       },
       onResponseStart(_, status, headers) {
         if (status < 200) return; // informational
-        Object.assign(exchange, { status, headers });
+        Object.assign(result, { status, headers });
       },
       onResponseData(_, chunk) {
         if (bytesRead < keptBytes) chunks.push(chunk);

@@ -129,65 +129,67 @@ function checkTemplateMessage(content: Part, { context, sender, recipient }: Sen
 }
 
 /** The parameters that one component of a template takes: how many, of which type, and with which names. */
-interface ParameterSlot {
+interface Placeholders {
   count: number;
   type?: string;
   names?: readonly string[];
 }
 
 function checkParameters(template: Template, given: readonly Part[]): void {
-  const slots = slotsOf(template);
-  const values = new Map(given.map((part) => [slotNameOf(part), part.list("parameters", { minItems: 0 })]));
-  for (const slotName of new Set([...slots.keys(), ...values.keys()])) {
-    const expected = slots.get(slotName) ?? { count: 0 };
-    const parameters = values.get(slotName) ?? [];
-    if (parameters.length !== expected.count && !isQuickReply(template, slotName))
+  const placeholders = placeholdersOf(template);
+  const values = new Map(given.map((part) => [partNameOf(part), part.list("parameters", { minItems: 0 })]));
+  for (const partName of new Set([...placeholders.keys(), ...values.keys()])) {
+    const expected = placeholders.get(partName) ?? { count: 0 };
+    const parameters = values.get(partName) ?? [];
+    if (parameters.length !== expected.count && !isQuickReply(template, partName))
       throw chatError(
         132000,
-        `${slotName}: number of localizable_params (${parameters.length}) does not match the expected number of params (${expected.count})`,
+        `${partName}: number of localizable_params (${parameters.length}) does not match the expected number of params (${expected.count})`,
       );
-    for (const parameter of parameters) checkParameter(slotName, parameter, expected);
+    for (const parameter of parameters) checkParameter(partName, parameter, expected);
   }
 }
 
-function checkParameter(slotName: string, parameter: Part, { type, names }: ParameterSlot): void {
+function checkParameter(partName: string, parameter: Part, { type, names }: Placeholders): void {
   const found = parameter.requiredText("type");
   if (type !== undefined && found !== type)
-    throw chatError(132012, `${slotName}: expected ${type}, received ${found}`);
+    throw chatError(132012, `${partName}: expected ${type}, received ${found}`);
   if (found === "text") parameter.requiredText("text");
   if (names && !names.includes(parameter.text("parameter_name") ?? ""))
-    throw chatError(132012, `${slotName}: parameter_name must be one of {${names.join(", ")}}`);
+    throw chatError(132012, `${partName}: parameter_name must be one of {${names.join(", ")}}`);
 }
 
 /** Returns `header`, `body` or, for a button, `button 0`. */
-function slotNameOf(part: Part): string {
+function partNameOf(part: Part): string {
   const type = part.requiredText("type").toLowerCase();
   return type === "button" ? `button ${part.index()}` : type;
 }
 
-function slotsOf(template: Template): Map<string, ParameterSlot> {
-  const slots = new Map<string, ParameterSlot>();
+function placeholdersOf(template: Template): Map<string, Placeholders> {
+  const placeholders = new Map<string, Placeholders>();
   for (const component of template.components) {
-    if (componentTypeOf(component) === "HEADER") slots.set("header", headerSlot(template, component));
-    if (componentTypeOf(component) === "BODY") slots.set("body", bodySlot(template, component));
+    if (componentTypeOf(component) === "HEADER")
+      placeholders.set("header", headerPlaceholders(template, component));
+    if (componentTypeOf(component) === "BODY")
+      placeholders.set("body", bodyPlaceholders(template, component));
     for (const [index, button] of buttonsOf(component).entries())
-      slots.set(`button ${index}`, { count: buttonParameterCount(button) });
+      placeholders.set(`button ${index}`, { count: buttonParameterCount(button) });
   }
-  return slots;
+  return placeholders;
 }
 
-function headerSlot(template: Template, component: Component): ParameterSlot {
+function headerPlaceholders(template: Template, component: Component): Placeholders {
   const type = String(component.format).toLowerCase();
-  return type === "text" ? textSlot(template, component) : { count: 1, type };
+  return type === "text" ? textPlaceholders(template, component) : { count: 1, type };
 }
 
 /** The platform's own text for a one-time password has one parameter, the code. */
-const bodySlot = (template: Template, component: Component): ParameterSlot =>
+const bodyPlaceholders = (template: Template, component: Component): Placeholders =>
   template.category === "AUTHENTICATION" && component.text === undefined
     ? { count: 1 }
-    : textSlot(template, component);
+    : textPlaceholders(template, component);
 
-function textSlot({ parameter_format: format }: Template, { text }: Component): ParameterSlot {
+function textPlaceholders({ parameter_format: format }: Template, { text }: Component): Placeholders {
   const names = variablesIn(text);
   return { count: names.length, ...(format === "NAMED" ? { names } : {}) };
 }
@@ -200,9 +202,9 @@ const buttonParameterCount = ({ type, url }: Component): number =>
   ["OTP", "COPY_CODE"].includes(String(type).toUpperCase()) || variablesIn(url).length > 0 ? 1 : 0;
 
 /** True for a quick reply button, whose payload is optional. */
-function isQuickReply({ components }: Template, slotName: string): boolean {
-  const button = components.flatMap(buttonsOf)[Number(slotName.replace("button ", ""))];
-  return slotName.startsWith("button ") && String(button?.type).toUpperCase() === "QUICK_REPLY";
+function isQuickReply({ components }: Template, partName: string): boolean {
+  const button = components.flatMap(buttonsOf)[Number(partName.replace("button ", ""))];
+  return partName.startsWith("button ") && String(button?.type).toUpperCase() === "QUICK_REPLY";
 }
 
 /** A part of a message's content that knows its own path, so that errors can name the wrong value. */

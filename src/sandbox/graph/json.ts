@@ -34,4 +34,7 @@ export const toAsciiJson = (value: unknown): string => escapeNonAscii(stringifyJ
 
 /** Escapes the non-ASCII characters of a JSON text; its value stays the same. */
 export const escapeNonAscii = (json: string): string =>
-  json.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  json.replaceAll(
+    /[\u0080-\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );

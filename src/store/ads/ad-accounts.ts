@@ -28,7 +28,7 @@ export interface AdAccountRow extends AdAccountFacts {
   ad_account_id: string;
   status: string;
   subscribed_at: Date | null;
-  /** Since when the token, although live, does not reach the account any more. */
+  /** Since when the token, although live, no longer reaches the account. */
   unreached_since: Date | null;
   last_synced_at: Date;
   created_at: Date;
@@ -86,7 +86,7 @@ const findStatement = byEitherId(
   and a.${column} = $2`,
 );
 
-/** An ad account with its sealed token; null when it has none any more. */
+/** An ad account with its sealed token; null when it no longer has one. */
 export type AdAccountTokenRow = AdAccountRow & { token_sealed: string | null };
 
 /** Finds an account by Herald's id or the platform's. */
@@ -123,7 +123,7 @@ export interface AdAccountOwnerRow {
 
 /**
  * Spans all clients: clients for which these accounts are active or disabled. Skips accounts that were only
- * offered and those that the token does not reach any more.
+ * offered and those that the token no longer reaches.
  */
 export const findAdAccountOwners = (
   db: Queryable,

@@ -123,7 +123,7 @@ const FIND_TOKEN = sql(`
   where client_id = $1
   and id = $2`);
 
-/** A channel with its sealed token; null when it has none any more. */
+/** A channel with its sealed token; null when it no longer has one. */
 export type ChannelTokenRow = ChannelRow & { token_sealed: string | null };
 
 export async function findChannelToken(

@@ -40,12 +40,12 @@ function writeHeader(buffer: Buffer, oid: number, length: number): number {
   return HEADER_BYTES;
 }
 
-/** A UTF-16 unit takes at most three bytes of UTF-8. */
-const MAX_BYTES_PER_UNIT = 3;
+/** A UTF-16 code unit takes at most three bytes of UTF-8. */
+const MAX_UTF8_BYTES_PER_CODE_UNIT = 3;
 
 const TEXT: ElementType<string> = {
   oid: TEXT_OID,
-  maxBytes: (text) => text.length * MAX_BYTES_PER_UNIT,
+  maxBytes: (text) => text.length * MAX_UTF8_BYTES_PER_CODE_UNIT,
   write: (buffer, text, at) => buffer.write(text, at, "utf8"),
 };
 

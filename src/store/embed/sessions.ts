@@ -115,7 +115,7 @@ const REVOKE = sql(`
   and ${IS_USABLE}
   returning ${SESSION_COLUMNS}`);
 
-/** Revokes the session and ends its try. Undefined when the session cannot be used any more. */
+/** Revokes the session and ends its try. Undefined when the session can no longer be used. */
 export async function markRevoked(
   tx: Queryable,
   clientId: string,

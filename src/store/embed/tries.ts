@@ -87,7 +87,7 @@ interface NewTry {
   maxTries: number;
 }
 
-/** Replaces the current try. False when the session cannot be used any more, or has had too many tries. */
+/** Replaces the current try. False when the session can no longer be used, or has had too many tries. */
 export async function insertTry(db: Queryable, newTry: NewTry): Promise<boolean> {
   const { sessionId, tryId, platform, ttlMs, maxTries } = newTry;
   const rows = await db.query(BEGIN, [sessionId, tryId, platform, ttlMs, maxTries]);

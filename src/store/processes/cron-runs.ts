@@ -47,7 +47,7 @@ export interface Tick {
   worker: string;
 }
 
-export interface Claim {
+export interface CronRunClaim {
   /** True when a run of a living scheduler is unfinished: the tick must not run. */
   isOverlapped: boolean;
   /** The unfinished run that was found: still running (`isOverlapped`), or closed as abandoned. */
@@ -61,7 +61,7 @@ export interface Claim {
 export async function claimTick(
   db: Queryable,
   { job, scheduledAt, worker }: Tick,
-): Promise<Claim | undefined> {
+): Promise<CronRunClaim | undefined> {
   type Row = { isOverlapped: boolean; scheduledAt: Date | null; worker: string | null };
   const [row] = await db.query<Row>(CLAIM, [job, scheduledAt, worker, WORKER_DEAD_AFTER_MS]);
   if (!row) return undefined;

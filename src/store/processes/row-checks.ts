@@ -5,7 +5,7 @@ import { type Queryable, sql } from "../database/database.ts";
  * the checks in a row that began and did not end:
  * 0: the row is checked together with others. The statement that claims it adds 1, END_CHECK sets 0 again.
  * 1 or 2: the row is a suspect, unless its check is in flight. It is checked alone, after the others.
- * 3: the row is not checked any more. The next run sets quarantined_at and logs it.
+ * 3: the row is no longer checked. The next run sets quarantined_at and logs it.
  */
 type CheckedTable = "ad_connections" | "insights_reports";
 

@@ -18,7 +18,7 @@ const REMOVE = sql(`
   delete from workers
   where id = $1`);
 
-const DELETE_SILENT = sql(`
+const DELETE_DEAD = sql(`
   delete from workers
   where heartbeat_at < now() - $1 * interval '1 millisecond'
   returning id`);
@@ -34,8 +34,8 @@ export async function removeWorker(db: Queryable, id: string): Promise<void> {
 }
 
 /** Deletes workers without a heartbeat for `silentForMs` milliseconds; returns how many. */
-export async function deleteSilentWorkers(db: Queryable, silentForMs: number): Promise<number> {
-  const rows = await db.query(DELETE_SILENT, [silentForMs]);
+export async function deleteDeadWorkers(db: Queryable, silentForMs: number): Promise<number> {
+  const rows = await db.query(DELETE_DEAD, [silentForMs]);
   return rows.length;
 }
 

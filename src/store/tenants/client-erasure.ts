@@ -2,7 +2,7 @@ import { type Database, type Queryable, sql } from "../database/database.ts";
 
 /**
  * A deleted client is marked, then its rows are erased, then its own row is.
- * marked: clients.deleted_at is set. It has no credentials, channels and configuration any more. Statements that insert rows
+ * marked: clients.deleted_at is set. It no longer has credentials, channels and configuration. Statements that insert rows
  *   without a foreign key to clients skip it; a statement that began before the mark may still insert some.
  * erased: its rows are deleted in batches, by the command or, when that was stopped, by the maintenance job. Rows that were
  *   inserted late are deleted by the last pass, which begins when the writers that were older than the mark have ended.

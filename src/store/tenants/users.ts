@@ -164,7 +164,7 @@ export async function setPassword(
 
 /**
  * Records the login time. False when the password was changed or the user disabled since the lookup:
- * verifying takes a while, and the old password must not grant access any more.
+ * verifying takes a while, and the old password must no longer grant access.
  */
 export async function recordLogin(tx: Queryable, user: UserCredentialRow): Promise<boolean> {
   const rows = await tx.query(RECORD_LOGIN, [user.client_id, user.id, user.password_hash]);

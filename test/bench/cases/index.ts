@@ -1,7 +1,6 @@
 import type { BenchCase } from "../frame/case.ts";
 import { BACKLOG } from "./backlog.ts";
 import { DELIVERY } from "./delivery.ts";
-import { DOOR } from "./door/door.ts";
 import { GROWTH } from "./growth/growth.ts";
 import { IMAGES } from "./images.ts";
 import { INTAKE } from "./intake.ts";
@@ -10,11 +9,12 @@ import { SENDS } from "./sends.ts";
 import { SLOW_NEIGHBOUR } from "./slow-neighbour.ts";
 import { SOAK } from "./soak/soak.ts";
 import { TWO_DISPATCHERS } from "./two-dispatchers.ts";
+import { WEBHOOK_ENDPOINT } from "./webhook-endpoint/webhook-endpoint.ts";
 
 /** All cases, in the order of the table. */
 export const CASES: readonly BenchCase[] = [
   INTAKE,
-  DOOR,
+  WEBHOOK_ENDPOINT,
   DELIVERY,
   LATENCY,
   SENDS,

@@ -11,7 +11,7 @@ const RATE: Measure = { value: "rate", unit: "items/s", better: "higher", target
 
 const resultsWith = (measures: readonly Measure[], ...contestants: [string, Sample[]][]) =>
   resultsOf(
-    { name: "door", variants: [] },
+    { name: "webhook-endpoint", variants: [] },
     { name: "10", measures, isInSmokeTest: true, start: async () => [] },
     new Map(contestants.map(([name, measured]) => [contestant(name), measured])),
   );
@@ -36,7 +36,14 @@ t.test(
       ["herald", samples(100, 300, 400)],
       ["express", samples(100, 100, 100)],
     );
-    t.match(row, { name: "door/10/express", herald: 300, peer: 100, ratio: 3, target: 2, reached: true });
+    t.match(row, {
+      name: "webhook-endpoint/10/express",
+      herald: 300,
+      peer: 100,
+      ratio: 3,
+      target: 2,
+      reached: true,
+    });
     t.match(row, { spread: [1, 4], rounds: 3, cpu: { herald: { web: 30 }, peer: { web: 10 } } });
   },
 );
@@ -49,8 +56,8 @@ t.test("a ratio below its target is not reached, and a peer without a target has
     ["other", samples(50)],
   );
   t.match(rows, [
-    { name: "door/10/express", reached: false },
-    { name: "door/10/other", ratio: 2, target: null, reached: null },
+    { name: "webhook-endpoint/10/express", reached: false },
+    { name: "webhook-endpoint/10/other", ratio: 2, target: null, reached: null },
   ]);
 });
 
@@ -58,7 +65,7 @@ t.test("a limit makes a row without a peer", async (t) => {
   const p99 = { ...RATE, suffix: "p99", better: "lower", peers: [], limit: 100 } as const;
   t.match(resultsWith([p99], ["herald", samples(99, 120)], ["express", samples(1, 1)]), [
     {
-      name: "door/10-p99/-",
+      name: "webhook-endpoint/10-p99/-",
       herald: 109.5,
       peer: null,
       ratio: null,
@@ -68,7 +75,7 @@ t.test("a limit makes a row without a peer", async (t) => {
     },
   ]);
   t.match(resultsWith([{ ...RATE, targets: {} }], ["herald", samples(5)]), [
-    { name: "door/10/-", herald: 5, target: null, reached: null },
+    { name: "webhook-endpoint/10/-", herald: 5, target: null, reached: null },
   ]);
 });
 

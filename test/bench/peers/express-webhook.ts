@@ -1,5 +1,5 @@
 /**
- * The peer of the door: express verifies the HMAC of the raw body and stores each update as it came, committed before the
+ * The peer of the webhook endpoint: express verifies the HMAC of the raw body and stores each update as it came, committed before the
  * answer. It does not deduplicate, find the owner or queue a delivery. INSERT selects how a webhook is stored.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";

@@ -24,7 +24,7 @@ export function mergeResults(
 
 /** The rows that README.md shows, with words for those who do not know the cases. */
 const README_ROWS: readonly { name: string; work: string }[] = [
-  { name: "door/10/express", work: "receive webhooks of 10 updates, beside express" },
+  { name: "webhook-endpoint/10/express", work: "receive webhooks of 10 updates, beside express" },
   { name: "delivery/200-slots-20-destinations/bullmq", work: "deliver events to 20 backends, beside BullMQ" },
   {
     name: "slow-neighbour/50-slots-p99/bullmq",

@@ -11,7 +11,7 @@ import { toCells } from "./format.ts";
 import { toJson } from "./json.ts";
 
 const RESULT: BenchResult = {
-  name: "door/10/express",
+  name: "webhook-endpoint/10/express",
   herald: 3_000,
   peer: 2_000,
   ratio: 1.5,
@@ -24,11 +24,11 @@ const RESULT: BenchResult = {
   rounds: 5,
 };
 
-const ALONE: BenchResult = { ...RESULT, name: "door/open-loop/-", peer: null, ratio: null };
+const ALONE: BenchResult = { ...RESULT, name: "webhook-endpoint/open-loop/-", peer: null, ratio: null };
 
 t.test("the table shows a target that is not reached", async (t) => {
   const cells = [
-    "door/10/express",
+    "webhook-endpoint/10/express",
     "3,000",
     "2,000",
     "updates/s",
@@ -61,10 +61,13 @@ t.test("README.md and docs/benchmarks.md show the rows of docs/benchmarks.json",
 t.test("a run of some cases replaces all their rows and keeps those of the others", async (t) => {
   const run = { date: "2026-01-01", machine: "m", loadBefore: 0 };
   const rows = (...names: string[]) => names.map((name) => ({ ...RESULT, name, ...run }));
-  const merged = mergeResults(rows("intake/64/express", "door/7/express"), rows("door/1/express"));
+  const merged = mergeResults(
+    rows("intake/64/express", "webhook-endpoint/7/express"),
+    rows("webhook-endpoint/1/express"),
+  );
   t.same(
     merged.map(({ name }) => name),
-    ["intake/64/express", "door/1/express"],
+    ["intake/64/express", "webhook-endpoint/1/express"],
   );
 });
 
@@ -72,26 +75,26 @@ t.test(
   "--only names cases and variants, and --write refuses a run that is too short to be published",
   async (t) => {
     t.same(
-      readOptions(["--only=door,intake"], CASES).cases.map(({ name }) => name),
-      ["intake", "door"],
+      readOptions(["--only=webhook-endpoint,intake"], CASES).cases.map(({ name }) => name),
+      ["intake", "webhook-endpoint"],
     );
     t.same(
       readOptions([], CASES).cases,
       CASES.filter(({ onlyWhenNamed }) => !onlyWhenNamed),
     );
     t.same(
-      readOptions(["--only=intake/64,door/10"], CASES).cases.map(({ name, variants }) => [
+      readOptions(["--only=intake/64,webhook-endpoint/10"], CASES).cases.map(({ name, variants }) => [
         name,
         variants.map((variant) => variant.name),
       ]),
       [
         ["intake", ["64"]],
-        ["door", ["10"]],
+        ["webhook-endpoint", ["10"]],
       ],
     );
     t.throws(() => readOptions(["--only=dor"], CASES), /there is no dor/);
-    t.throws(() => readOptions(["--only=door/11"], CASES), /there is no door.11/);
-    t.throws(() => readOptions(["--write", "--only=door/10"], CASES), /whole cases/);
+    t.throws(() => readOptions(["--only=webhook-endpoint/11"], CASES), /there is no webhook-endpoint.11/);
+    t.throws(() => readOptions(["--write", "--only=webhook-endpoint/10"], CASES), /whole cases/);
     t.throws(() => readOptions(["--rounds=0"], CASES), /positive/);
     t.throws(() => readOptions(["--write", "--rounds=4"], CASES), /at least 5 rounds/);
     t.throws(() => readOptions(["--write", "--scale=0.5"], CASES), /at least 5 rounds/);

@@ -57,7 +57,7 @@ t.test("a watermark records an event for each message of ours up to its time", a
   const later = await insertSent(mark + 1);
   const raw = { delivery: { mids: ["m_77"], watermark: mark }, timestamp: mark + SECOND };
   t.equal((await sendUpdates(raw)).status, 200);
-  t.match(lastLogLine(api), { updates: 1, recorded: 2, duplicate: 0, foreign: 0, silent: 0 });
+  t.match(lastLogLine(api), { updates: 1, recorded: 2, duplicate: 0, unknown_asset: 0, ignored: 0 });
   const at = new Date(mark + SECOND).toISOString();
   t.match(await readMessageState(api, one), {
     status: "delivered",
@@ -92,7 +92,7 @@ t.test("a watermark records an event for each message of ours up to its time", a
   await sendUpdates(raw);
   t.match(
     lastLogLine(api),
-    { updates: 1, recorded: 0, duplicate: 0, silent: 1 },
+    { updates: 1, recorded: 0, duplicate: 0, ignored: 1 },
     "a repeated watermark covers no message",
   );
   await sendUpdates({ read: { watermark: mark + 1 } });
@@ -145,7 +145,7 @@ t.test("a watermark covers only settled messages of its channel and person", asy
     { sender: { id: PERSON }, read: { watermark: now } },
   ]);
   await sendWebhook(api, unknownPage);
-  t.match(lastLogLine(api), { updates: 1, foreign: 1, silent: 0, recorded: 0 });
+  t.match(lastLogLine(api), { updates: 1, unknown_asset: 1, ignored: 0, recorded: 0 });
   const malformed = [
     { read: { watermark: "soon" } },
     { delivery: {} },
@@ -158,7 +158,7 @@ t.test("a watermark covers only settled messages of its channel and person", asy
   t.match(lastLogLine(api), {
     updates: malformed.length,
     recorded: 1,
-    silent: malformed.length - 1,
+    ignored: malformed.length - 1,
     duplicate: 0,
   });
 });
@@ -175,7 +175,7 @@ t.test("watermarks are applied together with other updates in one webhook", asyn
     { read: { mid: "m_1" } },
   );
   t.same(await statusesOf(api, ids), ["read", "delivered"]);
-  t.match(lastLogLine(api), { updates: 5, recorded: 3, duplicate: 0, silent: 2 });
+  t.match(lastLogLine(api), { updates: 5, recorded: 3, duplicate: 0, ignored: 2 });
   const told = (await readClientEvents(api, tenant.id)).map(({ type, message_id, payload: { data } }) =>
     type === "message.status"
       ? `${ids.indexOf(message_id as string)} ${data.status}`

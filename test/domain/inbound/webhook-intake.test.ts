@@ -111,13 +111,13 @@ t.test("concurrent webhooks of all platforms share statements and have results o
     "two lookups, one search for the message, one insertion",
   );
   for (const { counts, eventIds } of received) {
-    t.match(counts, { updates: 2, recorded: 2, duplicate: 0, foreign: 0, silent: 0 });
+    t.match(counts, { updates: 2, recorded: 2, duplicate: 0, unknown_asset: 0, ignored: 0 });
     t.equal(eventIds.length, 2);
   }
   t.equal(new Set(received.flatMap(({ eventIds }) => eventIds)).size, 40);
   t.match((await status).counts, { updates: 1, recorded: 1 });
   t.match(await foreign, {
-    counts: { recorded: 0, foreign: 1 },
+    counts: { recorded: 0, unknown_asset: 1 },
     eventIds: [],
     unknownAssets: [{ id: "999" }],
   });
@@ -220,11 +220,11 @@ t.test("heavy webhooks and those with transactions of their own do not delay the
   watched.hold("m.held");
   const held = ["1", "2"].map((name) => receive(pageWebhook(pageId, [`m.held.${name}`])));
   const watermark = { sender: { id: "9" }, recipient: { id: pageId }, read: { watermark: Date.now() } };
-  let silent: number | undefined;
+  let ignored: number | undefined;
   void receive(conversationWebhook("page", pageId, [watermark])).then(({ counts }) => {
-    silent = counts.silent;
+    ignored = counts.ignored;
   });
-  await until("the watermark is received beside the others", () => silent === 1);
+  await until("the watermark is received beside the others", () => ignored === 1);
   watched.release();
   await Promise.all(held);
 });

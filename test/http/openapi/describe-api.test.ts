@@ -120,7 +120,7 @@ t.test("the error codes of a route follow from its declaration", async (t) => {
     ["a route with an id", picture, "validation_failed not_found internal_error"],
     [
       "a route for any credential",
-      routeOf({ path: "/x", scope: "any credential" }),
+      routeOf({ path: "/x", scope: "any_credential" }),
       "validation_failed ambiguous_credentials unauthorized rate_limited internal_error overloaded temporarily_unavailable",
     ],
     [

@@ -45,7 +45,7 @@ const routes = () => [
   route({
     method: "post",
     path: "/guarded",
-    scope: "any credential",
+    scope: "any_credential",
     summary: "Accept a body from a client and hold it",
     body: anyBody,
     reply: empty,
@@ -54,7 +54,7 @@ const routes = () => [
   route({
     method: "get",
     path: "/large",
-    scope: "any credential",
+    scope: "any_credential",
     summary: "Return a text that is larger than the buffers of the operating system and a client's share",
     reply: { mediaType: "text/plain" },
     handle: () => LARGE_ANSWER,
@@ -62,7 +62,7 @@ const routes = () => [
   route({
     method: "post",
     path: "/content",
-    scope: "any credential",
+    scope: "any_credential",
     summary: "Accept small fields",
     body: anyBody,
     maxFieldBytes: 256 * KIB,

@@ -121,7 +121,7 @@ t.test("several runs are read in one request, and each has its own result", asyn
     { verdict: "throttled" },
     { report_run_id: ids[1] },
   ]);
-  t.match(await insights.readReports(DEMO_AD_ACCESS, ids), [{ verdict: "held" }, { verdict: "held" }]);
+  t.match(await insights.readReports(DEMO_AD_ACCESS, ids), [{ verdict: "paused" }, { verdict: "paused" }]);
 });
 
 t.test("a platform that does not accept batches gets the calls one by one", async (t) => {

@@ -3,10 +3,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import t, { type Test } from "tap";
+import type { Test } from "tap";
+import t from "tap";
 import { createPlatformClient, nextRetryDelay } from "../../../src/platforms/client/client.ts";
-import { createExchanges } from "../../../src/platforms/client/exchanges.ts";
-import { createHolds } from "../../../src/queue/holds.ts";
+import { createTransport } from "../../../src/platforms/client/transport.ts";
+import { createPauses } from "../../../src/queue/platform-pauses.ts";
 import { listen } from "../../../src/runtime/http/listen.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
@@ -27,9 +28,9 @@ const CAMPAIGN = { name: "Dropped", objective: "OUTCOME_TRAFFIC" };
 /** A client for calls with arbitrary parameters. */
 async function createTestClient(t: Test, address: string) {
   const { log, lines } = captureLog();
-  const exchanges = createExchanges();
-  t.teardown(() => exchanges.close());
-  const parts = { app: APP, exchanges, holds: createHolds(await connectRedis(t)), log };
+  const transport = createTransport();
+  t.teardown(() => transport.close());
+  const parts = { app: APP, transport, pauses: createPauses(await connectRedis(t)), log };
   return { client: createPlatformClient({ name: "ads", address, ...parts }), lines };
 }
 
@@ -179,8 +180,8 @@ t.test("a streamed body may exceed the deadline, the response to it may not", as
     request.resume();
     request.on("end", () => request.url === "/answered" && response.end("{}"));
   });
-  const exchanges = createExchanges();
-  t.teardown(exchanges.close);
+  const transport = createTransport();
+  t.teardown(transport.close);
   /** Sends a byte at a time for this long. */
   async function* bodyOf(durationMs: number) {
     const endsAt = performance.now() + durationMs;
@@ -190,7 +191,7 @@ t.test("a streamed body may exceed the deadline, the response to it may not", as
     } while (performance.now() < endsAt);
   }
   const post = (path: string, durationMs: number, limits: { deadline: number; uploadTimeoutMs?: number }) =>
-    exchanges.run({
+    transport.run({
       method: "POST",
       url: new URL(path, url),
       headers: {},

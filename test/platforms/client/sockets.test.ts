@@ -6,7 +6,7 @@ import t from "tap";
 import { platformApiError } from "../../../src/http/api-error.ts";
 import { toFailure } from "../../../src/platforms/client/call.ts";
 import { createPlatformClient } from "../../../src/platforms/client/client.ts";
-import { createExchanges } from "../../../src/platforms/client/exchanges.ts";
+import { createTransport } from "../../../src/platforms/client/transport.ts";
 import { toSendOutcome } from "../../../src/platforms/sends.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
@@ -26,19 +26,19 @@ async function startSlowPlatform(t: Test) {
     if (request.url?.startsWith("/now")) response.end("{}");
     else pending.push(response);
   });
-  const exchanges = createExchanges(MAX_SOCKETS);
-  t.teardown(exchanges.close);
+  const transport = createTransport(MAX_SOCKETS);
+  t.teardown(transport.close);
   const requestOf = (client: string, path: string, deadline = LONG_MS) =>
     ({ client, method: "POST", url: new URL(path, url), headers: {}, deadline }) as const;
   return {
     url,
     connections,
     pending,
-    exchanges,
+    transport,
     requestOf,
-    send: (...args: Parameters<typeof requestOf>) => exchanges.run({ ...requestOf(...args), body: "{}" }),
+    send: (...args: Parameters<typeof requestOf>) => transport.run({ ...requestOf(...args), body: "{}" }),
     upload: (...args: Parameters<typeof requestOf>) =>
-      exchanges.run({ ...requestOf(...args), body: Readable.from([Buffer.from("x")]) }),
+      transport.run({ ...requestOf(...args), body: Readable.from([Buffer.from("x")]) }),
   };
 }
 
@@ -54,8 +54,7 @@ t.test("a client uses at most a quarter of the sockets to a host, and the others
   for (const response of pending.splice(0)) response.end("{}");
   await until("the waiting calls are sent", () => pending.length === SHARE);
   for (const response of pending) response.end("{}");
-  for (const exchange of await Promise.all([...calls, ...waiting]))
-    t.match(exchange, { outcome: "answered" });
+  for (const result of await Promise.all([...calls, ...waiting])) t.match(result, { outcome: "answered" });
 });
 
 t.test("a call that gets no socket within its deadline is not sent", async (t) => {
@@ -81,9 +80,9 @@ t.test("a call that gets no socket within its deadline is not sent", async (t) =
 });
 
 t.test("a download holds its socket until its body is closed", async (t) => {
-  const { pending, exchanges, requestOf, send } = await startSlowPlatform(t);
+  const { pending, transport, requestOf, send } = await startSlowPlatform(t);
   const opening = Array.from({ length: SHARE }, () =>
-    exchanges.open({ ...requestOf("a", "/file"), method: "GET" }),
+    transport.open({ ...requestOf("a", "/file"), method: "GET" }),
   );
   await until("the downloads have reached the platform", () => pending.length === SHARE);
   for (const response of pending) response.write("the beginning");
@@ -98,11 +97,11 @@ t.test("a download holds its socket until its body is closed", async (t) => {
 });
 
 t.test("the share of a call is that of the client in its log fields", async (t) => {
-  const { url, pending, exchanges } = await startSlowPlatform(t);
+  const { url, pending, transport } = await startSlowPlatform(t);
   const { log } = captureLog();
-  const holds = { remaining: async () => 0, hold: async () => {} };
+  const pauses = { remaining: async () => 0, pause: async () => {} };
   const app = { id: "1", secret: "secret" };
-  const client = createPlatformClient({ name: "ads", address: url, app, exchanges, holds, log });
+  const client = createPlatformClient({ name: "ads", address: url, app, transport, pauses, log });
   const read = (path: string, id: string, deadline = LONG_MS) =>
     client.callOrThrow({ effect: "read", method: "GET", path, about: { client: id }, deadline });
   const reads = Array.from({ length: SHARE }, () => read("/slow", "a"));

@@ -68,12 +68,12 @@ t.test("a throttled account is not called by any process until its wait is over"
   const callCount = (await context.receivedCalls()).length;
   for (const { ads } of [context.platforms, another]) {
     const failure = await failureOf(ads.accounts.read(DEMO_AD_ACCESS));
-    t.match(failure, { verdict: "held", retryable: true });
+    t.match(failure, { verdict: "paused", retryable: true });
     t.ok(waitOf(failure) > 100 && waitOf(failure) <= 120);
     t.notOk(failure?.platformError, "the failure has no platform error");
   }
   t.equal((await context.receivedCalls()).length, callCount, "the platform received no further calls");
-  t.match(context.lines.at(-1), { outcome: "held", tries: 0 });
+  t.match(context.lines.at(-1), { outcome: "paused", tries: 0 });
 });
 
 t.test("a throttle does not affect other accounts, quotas and platforms", async (t) => {
@@ -92,56 +92,60 @@ t.test("a throttle does not affect other accounts, quotas and platforms", async 
   });
 });
 
-t.test("a limit of an account or of its quota holds that account only", async (t) => {
+t.test("a limit of an account or of its quota pauses that account only", async (t) => {
   for (const code of [17, 32, 613, 80004]) {
     const { arm, platforms } = await startPlatforms(t);
     await arm({ kind: "error", code });
     t.match(await failureOf(platforms.ads.accounts.read(DEMO_AD_ACCESS)), { platformError: { code } });
-    t.match(await failureOf(platforms.ads.accounts.read(DEMO_AD_ACCESS)), { verdict: "held" });
+    t.match(await failureOf(platforms.ads.accounts.read(DEMO_AD_ACCESS)), { verdict: "paused" });
     t.match(await platforms.ads.accounts.read(OTHER_AD_ACCESS), { ad_account_id: OTHER_AD_ACCESS.account });
     t.ok(await platforms.chat.numbers.read(DEMO_CHAT_NUMBER));
   }
 });
 
-t.test("a throttle of the app holds background jobs only, in all processes", async (t) => {
+t.test("a throttle of the app pauses background jobs only, in all processes", async (t) => {
   for (const code of [4, 341]) {
     const context = await startPlatforms(t);
     const { ads, chat } = context.platforms;
     const background = await context.connectAnother({ isBackground: true });
     await context.arm({ kind: "throttle", code });
-    t.match(await failureOf(ads.accounts.read(DEMO_AD_ACCESS)), { verdict: "throttled", holds: "app" });
-    t.match(context.lines.at(-1), { outcome: "throttled", code, holds: "app" });
+    t.match(await failureOf(ads.accounts.read(DEMO_AD_ACCESS)), { verdict: "throttled", pauses: "app" });
+    t.match(context.lines.at(-1), { outcome: "throttled", code, pauses: "app" });
     t.ok(await ads.accounts.read(DEMO_AD_ACCESS), "the same account");
     t.ok(await ads.accounts.read(OTHER_AD_ACCESS), "another account");
     t.ok(await chat.numbers.read(DEMO_CHAT_NUMBER), "another platform");
     const failure = await failureOf(background.chat.numbers.read(DEMO_CHAT_NUMBER));
-    t.match(failure, { verdict: "held", holds: "app" });
+    t.match(failure, { verdict: "paused", pauses: "app" });
     t.ok(waitOf(failure) > 0 && waitOf(failure) <= 60);
-    t.match(context.lines.at(-1), { outcome: "held", holds: "app", tries: 0 });
+    t.match(context.lines.at(-1), { outcome: "paused", pauses: "app", tries: 0 });
   }
 });
 
-t.test("a limit reported for a call without an account holds no other client's call", async (t) => {
+t.test("a limit reported for a call without an account pauses no other client's call", async (t) => {
   const context = await startPlatforms(t);
   const { tokens } = context.platforms.ads;
   const exchange = () => failureOf(tokens.exchangeCode("a code", "https://client.example/"));
   await context.arm({ kind: "error", code: 613, subcode: 1487632 });
-  t.match(await exchange(), { verdict: "throttled", wait: 3_600_000, holds: undefined });
+  t.match(await exchange(), { verdict: "throttled", wait: 3_600_000, pauses: undefined });
   t.match(await exchange(), { verdict: "invalid" }, "the next exchange is tried");
 });
 
-t.test("a limit on budget changes holds only changes of that object", async (t) => {
+t.test("a limit on budget changes pauses only changes of that object", async (t) => {
   const context = await startPlatforms(t);
   const { objects } = context.platforms.ads;
-  const campaign = { name: "Held", objective: "OUTCOME_TRAFFIC" };
-  const { id: held } = await objects.create(DEMO_AD_ACCESS, "campaigns", { fields: campaign });
+  const campaign = { name: "Paused", objective: "OUTCOME_TRAFFIC" };
+  const { id: paused } = await objects.create(DEMO_AD_ACCESS, "campaigns", { fields: campaign });
   const { id: free } = await objects.create(DEMO_AD_ACCESS, "campaigns", { fields: campaign });
   const rename = (id: string, name: string) =>
     objects.update(DEMO_AD_ACCESS, "campaigns", { id, fields: { name } });
   await context.arm({ kind: "error", match: { method: "POST" }, code: 613, subcode: 1487632 });
-  t.equal(waitOf(await failureOf(rename(held, "a"))), 3600);
-  t.match(await failureOf(rename(held, "b")), { verdict: "held" });
-  t.match(await objects.read(DEMO_AD_ACCESS, "campaigns", held), { name: "Held" }, "reads are not held");
+  t.equal(waitOf(await failureOf(rename(paused, "a"))), 3600);
+  t.match(await failureOf(rename(paused, "b")), { verdict: "paused" });
+  t.match(
+    await objects.read(DEMO_AD_ACCESS, "campaigns", paused),
+    { name: "Paused" },
+    "reads are not paused",
+  );
   await rename(free, "Changed");
   t.match(await objects.read(DEMO_AD_ACCESS, "campaigns", free), { name: "Changed" });
 });
@@ -151,7 +155,7 @@ t.test("a business over its management quota can still send", async (t) => {
   await context.arm({ kind: "throttle", match: { method: "GET" } });
   await failureOf(context.platforms.chat.numbers.read(DEMO_CHAT_NUMBER));
   t.match(await failureOf(context.platforms.chat.numbers.read(DEMO_CHAT_NUMBER)), {
-    verdict: "held",
+    verdict: "paused",
   });
   const message = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
   t.match(await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, message), { outcome: "accepted" });

@@ -304,7 +304,7 @@ t.test("the wait reported for another account or quota is ignored", async (t) =>
   }
 });
 
-t.test("a quota reported as used up is held immediately", async (t) => {
+t.test("a quota reported as used up is paused immediately", async (t) => {
   const usage = '{"acc_id_util_pct":100,"reset_time_duration":100}';
   const { fake, platforms } = await startFakePlatform(t, (response) => {
     response.setHeader("x-ad-account-usage", usage);
@@ -312,7 +312,7 @@ t.test("a quota reported as used up is held immediately", async (t) => {
   });
   await t.rejects(platforms.ads.accounts.read(DEMO_AD_ACCESS), failedAs("transient"));
   t.equal(fake.requestCount, 1, "the call is not retried");
-  await t.rejects(platforms.ads.accounts.read(DEMO_AD_ACCESS), failedAs("held"));
+  await t.rejects(platforms.ads.accounts.read(DEMO_AD_ACCESS), failedAs("paused"));
 });
 
 t.test("an upload fails when the file exceeds its declared size or its stream breaks", async (t) => {

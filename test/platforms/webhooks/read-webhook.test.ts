@@ -306,7 +306,7 @@ t.test("conversation events of pages and photo accounts become message events", 
   for (const [event, data] of rows)
     for (const [object, kind, key] of [
       ["page", "page", "socialapp"],
-      ["instagram", "photo account", "photoapp"],
+      ["instagram", "photo_account", "photoapp"],
     ] as const)
       t.match(conversation(object, event), {
         asset: { kind, id: "77" },
@@ -505,7 +505,7 @@ t.test("leads and ad account notices become marketing events with ids as text", 
   for (const [field, value, type, data] of rows) {
     const found = readOne("ad_account", { changes: [{ field, value }] });
     t.match(found, {
-      asset: { kind: "ad account", id: "77" },
+      asset: { kind: "ad_account", id: "77" },
       key: "marketing",
       type,
       occurredAt: new Date(AT),
@@ -539,8 +539,8 @@ t.test("the asset of an update with too many levels follows from its entry and f
   const change = (field: string) => `"changes":[{"field":"${field}","value":{"metadata":{},"x":${deep}}}]`;
   const rows: [string, string, object][] = [
     ["page", `"messaging":[{"sender":{"id":"9"},"message":${deep}}]`, { kind: "page", id: "77" }],
-    ["instagram", change("comments"), { kind: "photo account", id: "77" }],
-    ["ad_account", change("with_issues_ad_objects"), { kind: "ad account", id: "77" }],
+    ["instagram", change("comments"), { kind: "photo_account", id: "77" }],
+    ["ad_account", change("with_issues_ad_objects"), { kind: "ad_account", id: "77" }],
     ["whatsapp_business_account", change("account_update"), { kind: "waba", id: "77" }],
     [
       "whatsapp_business_account",

@@ -8,7 +8,7 @@ import { createFastPasswords } from "../../fixtures/tenants/passwords.ts";
 
 t.test("a login during overload gets 503 and does not count as a failed attempt", async (t) => {
   const results: unknown[] = [];
-  const limitAttempts: SignInLimiter = async ({ run }) => {
+  const limitSignIns: SignInLimiter = async ({ run }) => {
     const result = await run();
     results.push(result);
     return { outcome: "made", result };
@@ -17,7 +17,13 @@ t.test("a login during overload gets 503 and does not count as a failed attempt"
   const cookie = createConsoleCookie("http://localhost");
   const api = await startApi(t, {
     routes: () => [
-      loginRoute({ passwords, limitAttempts, cookie, issue: async () => "token", log: captureLog().log }),
+      loginRoute({
+        passwords,
+        limitSignIns,
+        cookie,
+        issue: async () => "token",
+        log: captureLog().log,
+      }),
     ],
   });
   const reply = await api.call("POST", "/api/auth/login", {

@@ -45,8 +45,8 @@ async function failHundredTimes(limiter: SignInLimiter, api: Api, attemptOf: (co
 for (const condition of ["with Redis", "without Redis"])
   t.test(`sign-in limits ${condition}`, async (t) => {
     const redis = condition === "with Redis" ? await connectRedis(t) : openProducer(t);
-    const limitAttempts = createSignInLimiter(redis);
-    const api = await startApi(t, { settings: { TRUST_PROXY: "1" }, limitAttempts });
+    const limitSignIns = createSignInLimiter(redis);
+    const api = await startApi(t, { settings: { TRUST_PROXY: "1" }, limitSignIns });
     const tenant = await makeTenant(api);
     const [person, other] = [await tenant.createUser("member"), await tenant.createUser("member")];
     const right = { email: person.email, password: PASSWORD };
@@ -54,7 +54,7 @@ for (const condition of ["with Redis", "without Redis"])
     t.test("an address fails at most a hundred times in a minute over all emails", async (t) => {
       const address = "192.0.2.1";
       t.equal((await signIn(api, address, right)).status, 200);
-      await failHundredTimes(limitAttempts, api, () => ({ network: address, email: someEmail() }));
+      await failHundredTimes(limitSignIns, api, () => ({ network: address, email: someEmail() }));
       const refused = await signIn(api, address, { email: other.email, password: PASSWORD });
       t.equal(refused.status, 429);
       t.match(refused.body, { error: "rate_limited", message: /100 failed attempts in a minute/ });
@@ -67,7 +67,7 @@ for (const condition of ["with Redis", "without Redis"])
       const home = "192.0.2.3";
       t.equal((await signIn(api, home, right)).status, 200);
       const { email } = person;
-      await failHundredTimes(limitAttempts, api, (count) => ({ network: `198.51.100.${count}`, email }));
+      await failHundredTimes(limitSignIns, api, (count) => ({ network: `198.51.100.${count}`, email }));
       const refused = await signIn(api, "203.0.113.1", right);
       t.equal(refused.status, 429);
       t.match(refused.body, { error: "rate_limited", message: /100 failed attempts in an hour/ });
@@ -126,12 +126,12 @@ t.test("waiting checks of callers who disconnect are cancelled and do not count"
     },
   };
   const failures: unknown[] = [];
-  const limitAttempts: SignInLimiter = async ({ run }) => {
+  const limitSignIns: SignInLimiter = async ({ run }) => {
     const result = await run();
     if (result === undefined) failures.push(result);
     return { outcome: "made", result };
   };
-  const parts = { limitAttempts, cookie: createConsoleCookie("http://x") };
+  const parts = { limitSignIns, cookie: createConsoleCookie("http://x") };
   const api = await startApi(t, {
     routes: () => [loginRoute({ passwords, ...parts, issue: async () => "token", log: captureLog().log })],
   });

@@ -146,6 +146,7 @@ t.test("event retries", async (t) => {
     await api.db.transaction(async (tx) => {
       await tx.query("delete from delivery_queue where id = $1", [id]);
       await tx.query("update deliveries set state = 'failed', attempts = 13 where id = $1", [id]);
+      await tx.query("delete from delivery_queue where id = $1", [id]);
       pendingRetry = retry(id);
       await until("the retry waits for the attempt's lock", async () => {
         const waiting = await api.db.query(

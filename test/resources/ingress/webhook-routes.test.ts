@@ -145,7 +145,7 @@ t.test("repeated and concurrent deliveries of an event record it once", async (t
     "wamid.3",
   ]);
   const line = api.lines.find(({ event, recorded }) => event === "webhook.received" && recorded === 0);
-  t.match(line, { object: "whatsapp_business_account", updates: 1, duplicate: 1, foreign: 0 });
+  t.match(line, { object: "whatsapp_business_account", updates: 1, duplicate: 1, unknown_asset: 0 });
 });
 
 t.test("updates of unknown assets are dropped without affecting the others", async (t) => {
@@ -177,11 +177,11 @@ t.test("updates of unknown assets are dropped without affecting the others", asy
   t.same(await ids(other.id), ["wamid.other"]);
   t.match(
     api.lines.find(({ event }) => event === "webhook.received"),
-    { updates: 7, recorded: 2, foreign: 3, silent: 2, unknown_assets: "number 999, number ?" },
+    { updates: 7, recorded: 2, unknown_asset: 3, ignored: 2, unknown_assets: "number 999, number ?" },
   );
   const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
   const { text: metrics } = await api.call("GET", "/metrics", { headers });
-  for (const [outcome, count] of Object.entries({ recorded: 2, foreign: 3 }))
+  for (const [outcome, count] of Object.entries({ recorded: 2, unknown_asset: 3 }))
     t.match(
       metrics,
       new RegExp(`herald_platform_updates_total\\{.*outcome="${outcome}".*\\} ${count}$`, "m"),

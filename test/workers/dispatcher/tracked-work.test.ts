@@ -20,7 +20,7 @@ async function startTracked(t: Test) {
   const platform = await startMessagePlatform(t);
   const dispatcher = await startDispatcher(t, { settings: platformSettings(platform), tracker });
   const tenant = await makeTenant(dispatcher);
-  /** The calls of one unit, without its label. */
+  /** The calls of one tracked work, without its label. */
   const callsOf = (label: string) =>
     calls.filter((call) => call.endsWith(` ${label}`)).map((call) => call.slice(0, -label.length - 1));
   const untilEnded = (label: string) => until(`${label} has ended`, () => callsOf(label).includes("end"));

@@ -1,6 +1,6 @@
 import type { Test } from "tap";
 import t from "tap";
-import { createHolds } from "../../../src/queue/holds.ts";
+import { createPauses } from "../../../src/queue/platform-pauses.ts";
 import { dueWarning, NO_FINDINGS } from "../../../workers/scheduler/check-connection.ts";
 import { createTokenCheck } from "../../fixtures/platforms/token-check.ts";
 import { readClientEvents } from "../../fixtures/platforms/webhooks.ts";
@@ -227,22 +227,22 @@ t.test("a pause of the app stops the check without further calls", async (t) => 
   t.ok(left > 0, `left: ${left}`);
   t.equal(left + checked, 6);
   const before = await context.calls("/");
-  t.match(await paused(scheduledAt), { message: /on hold/, counts: { checked: 0, left } });
+  t.match(await paused(scheduledAt), { message: /paused/, counts: { checked: 0, left } });
   t.equal(await context.calls("/"), before, "the platform is not called");
 });
 
-t.test("a check that the app's hold stopped continues when the hold is over", async (t) => {
+t.test("a check that the app's pause stopped continues when the pause is over", async (t) => {
   const context = await startChecks(t);
   const advertiser = await context.makeAdvertiser();
   await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
   const redis = await connectRedis(t, context.redisUrl);
-  await createHolds(redis).hold("app", 60_000); // as another process does
+  await createPauses(redis).pause("app", 60_000); // as another process does
   const before = await context.calls("/");
   const scheduledAt = new Date();
   const check = () => context.check(undefined, scheduledAt);
-  await t.rejects(check(), { name: "JobError", message: /on hold/, counts: { checked: 0, left: 1 } });
+  await t.rejects(check(), { name: "JobError", message: /paused/, counts: { checked: 0, left: 1 } });
   t.equal(await context.calls("/"), before, "the platform is not called");
-  await redis.del("herald:{holds}:app");
+  await redis.del("herald:{pauses}:app");
   t.same(await check(), { ...NO_COUNTS, checked: 1 });
 });
 

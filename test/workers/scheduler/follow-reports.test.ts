@@ -139,7 +139,7 @@ t.test("a throttled account waits, and another account does not", async (t) => {
   await clearRequests(context);
   t.same(await context.follow(), NO_COUNTS);
   await context.update("next_check_at = now()");
-  t.same(await context.follow(), { ...NO_COUNTS, throttled: 2 }, "the account is on hold");
+  t.same(await context.follow(), { ...NO_COUNTS, throttled: 2 }, "the account is paused");
   t.same(await receivedRequests(context), [], "the platform is not called");
 });
 

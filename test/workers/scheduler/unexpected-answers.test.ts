@@ -137,7 +137,7 @@ t.test("a throttled token does not pause the app", async (t) => {
   t.match(await check(), { checked: 1, failed: 1, left: 0 });
 });
 
-t.test("an account on hold does not stop the checks of others", async (t) => {
+t.test("a paused account does not stop the checks of others", async (t) => {
   const { adPlatform, check, grant } = await startUnreliableAds(t);
   await grant("11", "EAAbusy");
   await grant("12", "EAAidle");
@@ -145,7 +145,7 @@ t.test("an account on hold does not stop the checks of others", async (t) => {
   adPlatform.setAnswer("act_11", 17);
   t.match(await check(), { checked: 1, failed: 1, left: 0 }, "the platform throttles the account");
   const before = adPlatform.callCount();
-  t.match(await check(), { checked: 1, failed: 1, left: 0 }, "the account is on hold");
+  t.match(await check(), { checked: 1, failed: 1, left: 0 }, "the account is paused");
   t.equal(adPlatform.callCount(), before + 5, "it is not called");
 });
 

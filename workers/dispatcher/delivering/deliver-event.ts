@@ -48,7 +48,7 @@ export const createEventDeliverer =
 async function attemptDelivery(
   parts: DeliveryParts,
   row: ClaimedDelivery,
-  { signal, unit }: AttemptControl,
+  { signal, tracked }: AttemptControl,
 ): Promise<DeliveryOutcome> {
   const { webhook_url } = row;
   if (row.is_off) return skipped("disabled");
@@ -57,10 +57,10 @@ async function attemptDelivery(
   const breakerCheck = await checkBreaker(destination, parts.breakers);
   if (breakerCheck.outcome === "blocked") return postponed(row, 0);
   const payload = await withLeadFields(parts, row);
-  unit.resume();
+  tracked.resume();
   const attempt = prepareClaimed(parts, row, { webhook_url, payload });
   const at = new Date();
-  const posted = await attempt.send({ signal, unit });
+  const posted = await attempt.send({ signal, tracked });
   if (!signal.aborted)
     await parts.breakers.recordResult(destination, {
       isFailure: isFailure(posted),

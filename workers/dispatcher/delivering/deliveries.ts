@@ -92,15 +92,15 @@ export function createDeliveries(parts: DeliveriesParts) {
       onCallEnd();
       return batchWriter.finish(toFinish(row, lease, postponed(row, 0)));
     }
-    const unit = tracker.begin(`delivery ${row.id} client ${row.client_id}`);
+    const tracked = tracker.begin(`delivery ${row.id} client ${row.client_id}`);
     try {
-      const call = parts.deliver(row, { signal: aborting.signal, unit });
+      const call = parts.deliver(row, { signal: aborting.signal, tracked });
       const result = await pacer.track(call).finally(onCallEnd);
-      unit.resume();
+      tracked.resume();
       parts.record(row, result);
       await batchWriter.finish(toFinish(row, lease, result));
     } finally {
-      unit.end();
+      tracked.end();
     }
   }
 

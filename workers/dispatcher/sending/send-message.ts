@@ -51,7 +51,7 @@ export function createMessageSender(parts: SenderParts) {
     maxItems: MAX_MARK_BATCH_ROWS,
     async run(batch) {
       const { markedIds, isHeld } = await markSending(parts.db, batch);
-      if (isHeld) return () => "not written";
+      if (isHeld) return () => "not_written";
       const marked = new Set(markedIds);
       return ({ id }) => (marked.has(id) ? "marked" : "lost");
     },
@@ -80,11 +80,11 @@ async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageO
       if (marked === "lost") return undefined;
       if (marked !== "marked" || !(ids.length > 0 || (await parts.hasToken())))
         return notAttempted(progress());
-      parts.unit.resume();
+      parts.tracked.resume();
       const sent = await sendRequest(request, requests);
       const { outcome } = sent;
       requests = sent.requests;
-      parts.unit.resume();
+      parts.tracked.resume();
       if (outcome.outcome !== "accepted")
         return await outcomeOfFailedRequest(parts, row, { outcome, progress: progress() });
       ids.push(storableId(outcome.platformMessageId));
@@ -117,7 +117,7 @@ const storableId = (id: string | undefined): string | null =>
   id !== undefined && /^[\x21-\x7e]{1,512}$/.test(id) ? id : null;
 
 /** `not written` while the database is unavailable or the queue is held; `lost` without a lease. */
-type MarkOutcome = "marked" | "lost" | "not written";
+type MarkOutcome = "marked" | "lost" | "not_written";
 
 /** No request is sent without this mark: after a crash, an unmarked send counts as not sent. */
 async function markAttempt(
@@ -130,8 +130,8 @@ async function markAttempt(
   // After a longer pause the lease may be lost, and the message may have failed meanwhile.
   const began = performance.now();
   return mark(sendMark).then(
-    (outcome) => (performance.now() - began > MAX_START_DELAY_MS ? "not written" : outcome),
-    () => "not written",
+    (outcome) => (performance.now() - began > MAX_START_DELAY_MS ? "not_written" : outcome),
+    () => "not_written",
   );
 }
 

@@ -12,7 +12,7 @@ import type { Rates } from "../../../src/queue/rates.ts";
 import { type EventNotifier, notifyAfterCommit } from "../../../src/queue/wake-ups.ts";
 import { WORKER_DEAD_AFTER_MS } from "../../../src/runtime/deadlines.ts";
 import type { Log } from "../../../src/runtime/log.ts";
-import type { UnitOfWork, WorkTracker } from "../../../src/runtime/watchdog.ts";
+import type { TrackedWork, WorkTracker } from "../../../src/runtime/watchdog.ts";
 import type { Database, Queryable } from "../../../src/store/database/database.ts";
 import {
   type ClaimedSend,
@@ -75,7 +75,7 @@ interface SendsParts {
 
 /** The send as its dispatcher controls it. */
 export interface SendControl {
-  unit: UnitOfWork;
+  tracked: TrackedWork;
   /** True when no further request may start. */
   isStopped(): boolean;
   /** Asked right before the first request; false when the send has no token of its channel's rate. */
@@ -126,19 +126,19 @@ export function createSends(parts: SendsParts) {
   }
 
   async function attempt(row: ClaimedSend, claim: Claim): Promise<void> {
-    const unit = parts.tracker.begin(`message ${row.id} client ${row.client_id}`);
+    const tracked = parts.tracker.begin(`message ${row.id} client ${row.client_id}`);
     const onCallEnd = () => {
       release(keyOf(row), 1);
       parts.onSlotFree();
     };
     try {
       const began = performance.now();
-      const control = { unit, isStopped: () => isStopped, hasToken: () => hasToken(keyOf(row), claim) };
+      const control = { tracked, isStopped: () => isStopped, hasToken: () => hasToken(keyOf(row), claim) };
       const result = await parts.send(row, claim, control).finally(onCallEnd);
       if (result) await finish(row, claim, result, Math.round(performance.now() - began));
       else log.warn("message.lease_lost", { client: row.client_id, message_id: row.id });
     } finally {
-      unit.end();
+      tracked.end();
     }
   }
 

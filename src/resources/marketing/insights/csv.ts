@@ -1,6 +1,6 @@
 import { formatInsightsCsv, type InsightsSelection } from "../../../domain/ads/insights-csv.ts";
 import { invalidField, overloaded } from "../../../http/api-error.ts";
-import { createHeavyOperations } from "../../../http/heavy-operations.ts";
+import { createHeavyRequests } from "../../../http/heavy-requests.ts";
 import { CsvReply } from "../../../http/route.ts";
 import {
   eachPageOfItems,
@@ -39,7 +39,7 @@ export type CsvExporter = (csvExport: CsvExport) => Promise<CsvReply>;
 
 /** A client exports one file at a time. An export ends, with the page that it reads, when the caller disconnects. */
 export function createCsvExporter(): CsvExporter {
-  const exports = createHeavyOperations("CSV export");
+  const exports = createHeavyRequests("CSV export");
   return async ({ caller, callerGone, readPage, selection }) => {
     const grant = exports.begin(caller.clientId);
     const signal = callerGone();

@@ -96,7 +96,7 @@ const registerVideoRoute = (parts: AdObjectRouteParts) =>
       const own = { ...parts, db: context.db };
       return createOnce(own, context, async (attempt) => {
         const account = await requireActiveAdAccount(own, actor, ad_account_id);
-        return registerVideo(own, account, { actor, fileUrl, name, attempt });
+        return registerVideo(own, account, { actor, fileUrl, name, run: attempt });
       });
     },
   });

@@ -50,7 +50,7 @@ export function termsRoutes(): Route[] {
           acceptor: { id, name, email, role: role as string },
           userAgent: context.header("user-agent"),
         });
-        if (accepted.outcome === "not current") throw notCurrent(accepted.current);
+        if (accepted.outcome === "not_current") throw notCurrent(accepted.current);
         return toStatus(accepted.status);
       },
     }),

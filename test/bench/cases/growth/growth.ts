@@ -9,12 +9,12 @@ import { discardWaiting, startHeraldEvents } from "../../systems/herald-events.t
 import { openContextBeside } from "../../systems/second-context.ts";
 import { type StoredRows, storeRows } from "../../systems/stored-rows.ts";
 import { backlogContestant } from "../../systems/work-off-backlog.ts";
-import { heraldContestant as startHeraldDoor } from "../door/contestants.ts";
 import { startHeraldIntake } from "../intake.ts";
+import { heraldContestant as startHeraldEndpoint } from "../webhook-endpoint/contestants.ts";
 import { startReads } from "./reads.ts";
 
 const [SLOTS, CLIENTS, EVENTS_PER_ROUND] = [200, 20, 5_000];
-const [INTAKE_CALLERS, DOOR_LOAD] = [64, { updates: 10, callers: 64, bodies: 1_000 }];
+const [INTAKE_CALLERS, ENDPOINT_LOAD] = [64, { updates: 10, callers: 64, bodies: 1_000 }];
 /** The rows of the grown database, with 33 partitions of events. */
 const GROWN_ROWS = { events: 2_000_000, messages: 1_000_000, days: 30 };
 /** The other database has only what fills the list pages, in today's partitions. */
@@ -46,7 +46,7 @@ async function startContestant(
   const makeItems = () => draftsFor(clientIds, context.count(EVENTS_PER_ROUND, 40));
   const web = await startWeb(context);
   const intake = await startHeraldIntake(context, INTAKE_CALLERS, web);
-  const door = await startHeraldDoor(context, DOOR_LOAD, web);
+  const endpoint = await startHeraldEndpoint(context, ENDPOINT_LOAD, web);
   const reads = await startReads(context, web.origin, clientIds[0] as string);
   context.teardown(system.resume); // a suspended process does not obey SIGTERM
   const delivery = backlogContestant(system, { receiver, makeItems });
@@ -54,9 +54,13 @@ async function startContestant(
     name,
     async run() {
       const delivered = await delivery.run();
-      // Otherwise the dispatcher would work on what intake and door accept.
+      // Otherwise the dispatcher would work on what intake and webhook endpoint accept.
       system.suspend();
-      const sample = joinSamples({ delivery: delivered, intake: await intake.run(), door: await door.run() });
+      const sample = joinSamples({
+        delivery: delivered,
+        intake: await intake.run(),
+        "webhook-endpoint": await endpoint.run(),
+      });
       await discardWaiting(context);
       return withReads(sample, reads);
     },
@@ -106,7 +110,7 @@ const page = (value: string): Measure => ({
   cpu: value,
 });
 
-/** Delivery, intake, door and reads with 2,000,000 events and 1,000,000 messages of 30 days, beside few of them. */
+/** Delivery, intake, webhook endpoint and reads with 2,000,000 events and 1,000,000 messages of 30 days, beside few of them. */
 export const GROWTH: BenchCase = {
   name: "growth",
   variants: [
@@ -115,7 +119,7 @@ export const GROWTH: BenchCase = {
       measures: [
         rate("delivery", "events/s"),
         rate("intake", "messages/s"),
-        rate("door", "updates/s"),
+        rate("webhook-endpoint", "updates/s"),
         page("events"),
         page("messages"),
         {

@@ -8,7 +8,7 @@ import type { BenchContext } from "../../frame/context.ts";
 import { startHerald, startWeb } from "../../frame/processes.ts";
 import { startReceiver } from "../../programs/receiver.ts";
 import { makeDestinations } from "../../systems/destinations.ts";
-import { type ChatNumber, webhookBody } from "../door/webhooks.ts";
+import { type ChatNumber, webhookBody } from "../webhook-endpoint/webhooks.ts";
 
 /** A client with what its requests need. */
 interface SoakClient {

@@ -51,7 +51,7 @@ for (const code of [4, 341, 80007, 80008])
       await untilMessage(context, await queueMessage(sender, { to: FREE }), { status: "accepted" });
   });
 
-t.test("80007 with a wait holds all numbers of the business, and no other business", async (t) => {
+t.test("80007 with a wait pauses all numbers of the business, and no other business", async (t) => {
   const context = await startThrottling(t, (response) => {
     const usage = { type: "whatsapp", call_count: 100, estimated_time_to_regain_access: 5 };
     response.setHeader("x-business-use-case-usage", JSON.stringify({ [context.wabaId]: [usage] }));
@@ -62,12 +62,16 @@ t.test("80007 with a wait holds all numbers of the business, and no other busine
   const row = await untilMessage(context, id, { state: "waiting", send_attempts: 1 });
   t.ok(delayAfter(since, row) >= 5 * MINUTE);
   for (const sender of [context, context.otherNumber]) {
-    const heldId = await queueMessage(sender, { to: FREE });
+    const pausedId = await queueMessage(sender, { to: FREE });
     await untilPaused(context, sender.channelId);
-    await untilMessage(context, heldId, { state: "waiting" });
-    t.match(await readMessage(context, heldId), { send_attempts: 0 }, "a held message uses up no attempt");
+    await untilMessage(context, pausedId, { state: "waiting" });
+    t.match(
+      await readMessage(context, pausedId),
+      { send_attempts: 0 },
+      "a paused message uses up no attempt",
+    );
   }
   const otherId = await queueMessage(context.otherClient, { to: FREE });
   await untilMessage(context, otherId, { status: "accepted" });
-  t.equal(receivedBodies(context.platform).length, 2, "held messages do not reach the platform");
+  t.equal(receivedBodies(context.platform).length, 2, "paused messages do not reach the platform");
 });

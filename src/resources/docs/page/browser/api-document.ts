@@ -5,9 +5,9 @@ export interface ApiDocument {
   webhooks?: Record<string, PathItem>;
 }
 
-export type PathItem = Record<string, Operation>;
+export type PathItem = Record<string, ApiOperation>;
 
-export interface Operation {
+export interface ApiOperation {
   operationId?: string;
   summary?: string;
   tags?: readonly string[];

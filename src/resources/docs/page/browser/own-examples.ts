@@ -1,4 +1,4 @@
-import type { ApiDocument, Operation, PathItem } from "./api-document.ts";
+import type { ApiDocument, ApiOperation, PathItem } from "./api-document.ts";
 
 /** A list of the caller's objects, and where the document has an example of their id. */
 interface IdSource {
@@ -79,9 +79,9 @@ const replaceInItem = (item: PathItem, ids: Replacements): PathItem =>
   );
 
 const replaceInOperation = (
-  { parameters, requestBody, ...rest }: Operation,
+  { parameters, requestBody, ...rest }: ApiOperation,
   ids: Replacements,
-): Operation => ({
+): ApiOperation => ({
   ...rest,
   ...(parameters ? { parameters: replaceValues(parameters, ids) } : {}),
   ...(requestBody ? { requestBody: replaceValues(requestBody, ids) } : {}),

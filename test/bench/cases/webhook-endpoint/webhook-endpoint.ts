@@ -1,8 +1,8 @@
 import type { BenchCase, Variant } from "../../frame/case.ts";
-import { type DoorLoad, heraldContestant, PEERS, type PeerName, peerContestant } from "./contestants.ts";
+import { type EndpointLoad, heraldContestant, PEERS, type PeerName, peerContestant } from "./contestants.ts";
 import { openLoopContestant } from "./open-loop.ts";
 
-interface DoorVariant extends DoorLoad {
+interface EndpointVariant extends EndpointLoad {
   /** The least ratio beside express with one INSERT per update. */
   target: number;
   peers?: readonly PeerName[];
@@ -10,7 +10,7 @@ interface DoorVariant extends DoorLoad {
 
 const ALL_PEERS = Object.keys(PEERS) as PeerName[];
 
-const variant = ({ target, peers = ["express"], ...load }: DoorVariant): Variant => ({
+const variant = ({ target, peers = ["express"], ...load }: EndpointVariant): Variant => ({
   name: String(load.updates),
   isInSmokeTest: peers.length > 1,
   measures: [{ value: "rate", unit: "updates/s", better: "higher", targets: { express: target } }],
@@ -21,7 +21,7 @@ const variant = ({ target, peers = ["express"], ...load }: DoorVariant): Variant
     ]),
 });
 
-const openLoop = (name: string, load: DoorLoad, isInSmokeTest: boolean): Variant => ({
+const openLoop = (name: string, load: EndpointLoad, isInSmokeTest: boolean): Variant => ({
   name,
   isInSmokeTest,
   measures: [{ value: "p99", unit: "ms", better: "lower", limit: 100 }],
@@ -29,8 +29,8 @@ const openLoop = (name: string, load: DoorLoad, isInSmokeTest: boolean): Variant
 });
 
 /** Receiving the platform's webhooks: POST /platform/webhook, answered after every update is committed. */
-export const DOOR: BenchCase = {
-  name: "door",
+export const WEBHOOK_ENDPOINT: BenchCase = {
+  name: "webhook-endpoint",
   variants: [
     variant({ updates: 1, callers: 64, bodies: 8_000, target: 1 }),
     variant({ updates: 10, callers: 64, bodies: 1_500, target: 2 }),

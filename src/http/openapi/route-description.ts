@@ -16,7 +16,7 @@ import { exampleOf } from "./example-of.ts";
 import { COMMON_HEADERS, describeErrors, describeHeaders, errorsOf, type HeaderName } from "./responses.ts";
 
 /** The OpenAPI operation of a route. */
-export function describeOperation(route: Route, components: Components): Json {
+export function describeRoute(route: Route, components: Components): Json {
   const [scopes, parameters] = [scopesOf(route), parametersOf(route, components)];
   const description = [route.description, fieldLimitNote(route), accessNote(route)]
     .filter(Boolean)
@@ -176,7 +176,7 @@ function securityOf({ scope, consoleOnly }: Route): readonly Json[] {
 
 /** The scopes of a route; one of them is sufficient. */
 function scopesOf({ scope }: Route): readonly Scope[] {
-  if (scope === "public" || scope === "any credential") return [];
+  if (scope === "public" || scope === "any_credential") return [];
   return typeof scope === "string" ? [scope] : scope;
 }
 
@@ -190,7 +190,7 @@ const toCodeList = (words: readonly string[]) => words.map((word) => `\`${word}\
 function accessNote(route: Route): string {
   const scopes = scopesOf(route);
   const sentences = [
-    route.scope === "any credential" && !route.consoleOnly ? "Any valid credential is accepted." : "",
+    route.scope === "any_credential" && !route.consoleOnly ? "Any valid credential is accepted." : "",
     route.consoleOnly ? "Requires a user (user token or console); API keys are rejected." : "",
     scopes.length > 0 ? `Requires the scope ${toCodeList(scopes)}.` : "",
     route.roles ? `Requires the role ${toCodeList(route.roles)}.` : "",

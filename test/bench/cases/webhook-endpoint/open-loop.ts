@@ -4,7 +4,7 @@ import { rowCounter } from "../../frame/count-rows.ts";
 import { startCpuCount } from "../../frame/cpu.ts";
 import { sendClosedLoop } from "../../load/closed-loop.ts";
 import { sendOpenLoop } from "../../load/open-loop.ts";
-import { type DoorLoad, makeWebhooks, startHeraldDoor } from "./contestants.ts";
+import { type EndpointLoad, makeWebhooks, startHeraldEndpoint } from "./contestants.ts";
 
 /** The part of the capacity at which the acknowledgements are timed. */
 const LOAD_SHARE = 0.5;
@@ -13,8 +13,8 @@ const LOAD_SHARE = 0.5;
  * Measures the capacity in each round and then sends webhooks at half of it, at times that do not depend on the answers:
  * a slow answer does not delay the next webhook, as with the platform.
  */
-export async function openLoopContestant(context: BenchContext, load: DoorLoad): Promise<Contestant> {
-  const { numbers, target, processes } = await startHeraldDoor(context);
+export async function openLoopContestant(context: BenchContext, load: EndpointLoad): Promise<Contestant> {
+  const { numbers, target, processes } = await startHeraldEndpoint(context);
   const countItems = rowCounter(context, "events");
   return {
     name: "herald",

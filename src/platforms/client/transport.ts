@@ -5,8 +5,8 @@ import { Agent } from "undici";
 import { createShares, type Grant, ShareRefused, type Shares } from "../../runtime/async/shares.ts";
 import { endOfTurn } from "../../runtime/async/time-slices.ts";
 import { MINUTE, SECOND } from "../../runtime/durations.ts";
-import { type HttpExchange, sendRequest } from "../../runtime/http/send-request.ts";
-import type { Exchange, Exchanges, HttpRequest, NoAnswer, NoSocket, OpenExchange } from "./call.ts";
+import { type HttpResult, sendRequest } from "../../runtime/http/send-request.ts";
+import type { HttpRequest, NoAnswer, NoSocket, StreamedResult, Transport, TransportResult } from "./call.ts";
 
 /** Limits memory and parsing time per response; a page of 500 insights rows is far smaller. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
@@ -17,8 +17,8 @@ const MAX_SOCKETS_PER_HOST = 512;
  * The sockets to a host are divided between clients: one has at most a quarter. Further calls wait here within their
  * deadline, never in the queue of an agent, which would serve a client with many calls before the others.
  */
-export function createExchanges(maxSockets = MAX_SOCKETS_PER_HOST): Exchanges {
-  const [buffered, streamed] = [createBufferedExchanges(maxSockets), createStreamedExchanges(maxSockets)];
+export function createTransport(maxSockets = MAX_SOCKETS_PER_HOST): Transport {
+  const [buffered, streamed] = [createBufferedTransport(maxSockets), createStreamedTransport(maxSockets)];
   const takeSocket = createSocketShares(maxSockets);
   return {
     async run(request) {
@@ -83,7 +83,7 @@ function createSocketShares(maxSockets: number): TakeSocket {
 }
 
 /** A file holds its socket until it was read or dropped. */
-function releaseWhenClosed(grant: Grant, opened: OpenExchange): void {
+function releaseWhenClosed(grant: Grant, opened: StreamedResult): void {
   if (opened.outcome !== "answered" || opened.body.closed) grant.release();
   else opened.body.once("close", () => grant.release());
 }
@@ -97,8 +97,8 @@ type BufferedRequest = HttpRequest & { body?: string | undefined; uploadTimeoutM
 /** Idle connections close before the platform drops them: a request written to a dropped one has an unknown outcome. */
 const MAX_IDLE_MS = 15 * SECOND;
 
-/** Runs exchanges whose bodies are in memory, with a third of got's processor time: sends are the bulk of all calls. */
-function createBufferedExchanges(maxSockets: number) {
+/** Sends requests whose bodies are in memory, with a third of got's processor time: sends are the bulk of all calls. */
+function createBufferedTransport(maxSockets: number) {
   const agent = new Agent({
     keepAliveTimeout: 4 * SECOND,
     keepAliveMaxTimeout: MAX_IDLE_MS,
@@ -108,7 +108,7 @@ function createBufferedExchanges(maxSockets: number) {
     bodyTimeout: 0,
   });
   return {
-    async run({ method, url, headers, body, deadline, signal }: BufferedRequest): Promise<Exchange> {
+    async run({ method, url, headers, body, deadline, signal }: BufferedRequest): Promise<TransportResult> {
       const { origin, pathname, search } = url;
       // Not idempotent: undici must never repeat a send.
       const request = {
@@ -125,15 +125,15 @@ function createBufferedExchanges(maxSockets: number) {
         keptBytes: MAX_ANSWER_BYTES,
         signal,
       };
-      const exchange = await sendRequest(agent, request, limits);
+      const result = await sendRequest(agent, request, limits);
       await endOfTurn(); // the connection is free only then, and the caller's next call would open another one
-      return toExchange(exchange);
+      return toTransportResult(result);
     },
     close: (): void => void agent.destroy(),
   };
 }
 
-function toExchange({ status, headers, body, isSent, fault }: HttpExchange): Exchange {
+function toTransportResult({ status, headers, body, isSent, fault }: HttpResult): TransportResult {
   if (fault === undefined && status !== null)
     return { outcome: "answered", status, headers, text: body.toString("utf8") };
   // An answer that is too large counts as one that is not JSON.
@@ -141,7 +141,7 @@ function toExchange({ status, headers, body, isSent, fault }: HttpExchange): Exc
   return toNoAnswer(fault, isSent);
 }
 
-function toNoAnswer(fault: HttpExchange["fault"], isSent: boolean): NoAnswer {
+function toNoAnswer(fault: HttpResult["fault"], isSent: boolean): NoAnswer {
   if (fault === "timeout") return { outcome: "timeout", sent: isSent, reason: "request" };
   return broken(fault instanceof Error && "code" in fault ? String(fault.code) : String(fault ?? ""), isSent);
 }
@@ -158,8 +158,8 @@ const broken = (code: string, isSent: boolean): NoAnswer => ({
 
 const MAX_DOWNLOAD_MS = 10 * MINUTE;
 
-/** Runs exchanges whose bodies are streams, up or down. */
-function createStreamedExchanges(maxSockets: number): Exchanges {
+/** Sends requests whose bodies are streams, up or down. */
+function createStreamedTransport(maxSockets: number): Transport {
   const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: MAX_IDLE_MS, maxSockets };
   const agent = { http: new HttpAgent(agentOptions), https: new HttpsAgent(agentOptions) };
   const client = got.extend({ agent, retry: { limit: 0 }, followRedirect: false, throwHttpErrors: false });

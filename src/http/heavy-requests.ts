@@ -2,17 +2,17 @@ import { createShares, type Grant } from "../runtime/async/shares.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { ApiError, retryAfter } from "./api-error.ts";
 
-/** Limits a kind of operation that costs much: a client runs one at a time in this process. */
-export interface HeavyOperations {
-  /** Throws 429 at once while the client runs another one. The grant is released when the operation has ended. */
+/** Limits a kind of request that costs much: a client runs one at a time in this process. */
+export interface HeavyRequests {
+  /** Throws 429 at once while the client runs another one. The grant is released when the request has ended. */
   begin(clientId: string): Grant;
   run<T>(clientId: string, work: () => Promise<T>): Promise<T>;
 }
 
 const RETRY_AFTER_MS = 5 * SECOND;
 
-/** `name` is the operation's name in the message: "bulk retry". */
-export function createHeavyOperations(name: string): HeavyOperations {
+/** `name` is the name in the message: "bulk retry". */
+export function createHeavyRequests(name: string): HeavyRequests {
   const shares = createShares({
     capacity: Number.POSITIVE_INFINITY,
     share: 1,

@@ -3,7 +3,11 @@ import type { Test } from "tap";
 import t from "tap";
 import type { RedisClient } from "../../src/queue/redis.ts";
 import { MINUTE } from "../../src/runtime/durations.ts";
-import { type AttemptLimiter, createAttemptLimiter, PAIR_RULE } from "../../src/security/sign-in-limits.ts";
+import {
+  createSignInRuleLimiter,
+  PAIR_RULE,
+  type SignInRuleLimiter,
+} from "../../src/security/sign-in-limits.ts";
 import { connectRedis, openProducer } from "../fixtures/servers/redis.ts";
 import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 
@@ -14,7 +18,11 @@ const succeeds = async () => "in";
 const SUCCEEDED = { outcome: "made", result: "in" };
 const LIMITED = { outcome: "limited" };
 
-async function failTimes(limiter: AttemptLimiter, identity: readonly string[], times: number): Promise<void> {
+async function failTimes(
+  limiter: SignInRuleLimiter,
+  identity: readonly string[],
+  times: number,
+): Promise<void> {
   for (let count = 0; count < times; count++) await limiter(identity, fails);
 }
 
@@ -25,7 +33,7 @@ const STORES: Record<string, (t: Test) => Promise<RedisClient>> = {
 
 for (const [place, open] of Object.entries(STORES))
   t.test(`attempts are counted ${place}`, async (t) => {
-    const limiter = createAttemptLimiter(await open(t), PAIR_RULE);
+    const limiter = createSignInRuleLimiter(await open(t), PAIR_RULE);
 
     t.test("after ten failures the next attempt is rejected without running", async (t) => {
       const identity = newIdentity();
@@ -93,7 +101,7 @@ for (const [place, open] of Object.entries(STORES))
 
 t.test("two processes share their counts", async (t) => {
   const address = await allocateRedisDatabase();
-  const openLimiter = async () => createAttemptLimiter(await connectRedis(t, address), PAIR_RULE);
+  const openLimiter = async () => createSignInRuleLimiter(await connectRedis(t, address), PAIR_RULE);
   const [one, other] = [await openLimiter(), await openLimiter()];
   const identity = newIdentity();
   await failTimes(one, identity, 5);

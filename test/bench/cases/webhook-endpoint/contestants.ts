@@ -10,7 +10,7 @@ import { httpContestant } from "../../load/http-contestant.ts";
 import { type ChatNumber, webhookRequest } from "./webhooks.ts";
 
 /** One size of webhooks. */
-export interface DoorLoad {
+export interface EndpointLoad {
   updates: number;
   /** Webhooks that the platform has open at a time. */
   callers: number;
@@ -38,7 +38,7 @@ const SMOKE_BODIES = 4;
 export function makeWebhooks(
   context: BenchContext,
   numbers: readonly ChatNumber[],
-  load: DoorLoad,
+  load: EndpointLoad,
 ): Buffer[] {
   const count = context.count(load.bodies, SMOKE_BODIES);
   const numberAt = (index: number) => numbers[index % numbers.length] as ChatNumber;
@@ -46,7 +46,7 @@ export function makeWebhooks(
 }
 
 /** Herald's web process and the numbers whose webhooks it accepts. */
-export async function startHeraldDoor(context: BenchContext, runningWeb?: WebProcess) {
+export async function startHeraldEndpoint(context: BenchContext, runningWeb?: WebProcess) {
   const numbers = await makeNumbers(context);
   const [web, servers] = [runningWeb ?? (await startWeb(context)), await serverProcesses(context)];
   return { numbers, target: { origin: web.origin, status: 200 }, processes: { web: web.pid, ...servers } };
@@ -55,10 +55,10 @@ export async function startHeraldDoor(context: BenchContext, runningWeb?: WebPro
 /** Herald's contestant; the database may already have rows, and web may run already. */
 export async function heraldContestant(
   context: BenchContext,
-  load: DoorLoad,
+  load: EndpointLoad,
   runningWeb?: WebProcess,
 ): Promise<Contestant> {
-  const { numbers, ...herald } = await startHeraldDoor(context, runningWeb);
+  const { numbers, ...herald } = await startHeraldEndpoint(context, runningWeb);
   return httpContestant({
     name: "herald",
     ...herald,
@@ -82,7 +82,7 @@ const PEER_NUMBER = { phoneNumberId: newPlatformId(), wabaId: newPlatformId() };
 
 export async function peerContestant(
   context: BenchContext,
-  load: DoorLoad,
+  load: EndpointLoad,
   name: PeerName,
 ): Promise<Contestant> {
   const table = `${name.replaceAll("-", "_")}_updates`;

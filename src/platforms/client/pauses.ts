@@ -1,13 +1,13 @@
 import { DAY, MINUTE, SECOND } from "../../runtime/durations.ts";
 import { asList, asObject, type Fields, numberOf, parseObject } from "../bodies.ts";
-import type { HoldWidth } from "../errors/verdicts.ts";
-import type { HeldBack, Outcome, PlatformCall, Quota, Refusal } from "./call.ts";
+import type { PauseWidth } from "../errors/verdicts.ts";
+import type { Outcome, PausedCall, PlatformCall, Quota, Refusal } from "./call.ts";
 
-/** Stores until when calls are on hold, shared by all processes. A failing store never blocks a call. */
-export interface HoldStore {
-  /** Milliseconds until none of these keys is on hold; 0 when none is. */
+/** Stores until when calls are paused, shared by all processes. A failing store never blocks a call. */
+export interface PauseStore {
+  /** Milliseconds until none of these keys is paused; 0 when none is. */
   remaining(keys: readonly string[]): Promise<number>;
-  hold(key: string, milliseconds: number): Promise<void>;
+  pause(key: string, milliseconds: number): Promise<void>;
 }
 
 /** Only background jobs check this key: a client's call is tried even when another client has used up the app's limit. */
@@ -17,10 +17,10 @@ const assetKey = (asset: string, useCase?: string) =>
 const objectKey = (path: string) => `object:${path}`;
 
 /**
- * Keys of the asset that can hold a call; none for a call without an asset, whose path all clients share. A hold on an
+ * Keys of the asset that can pause a call; none for a call without an asset, whose path all clients share. A pause on an
  * object blocks writes only, so reads do not check it.
  */
-export function holdKeysOf({ quota, path, effect }: PlatformCall): string[] {
+export function pauseKeysOf({ quota, path, effect }: PlatformCall): string[] {
   if (!quota) return [];
   return [
     assetKey(quota.asset),
@@ -29,20 +29,20 @@ export function holdKeysOf({ quota, path, effect }: PlatformCall): string[] {
   ];
 }
 
-/** The hold that stops a call now; undefined when there is none. */
-export async function findHold(
-  store: HoldStore,
+/** The pause that stops a call now; undefined when there is none. */
+export async function findPause(
+  store: PauseStore,
   call: PlatformCall,
   isBackground: boolean,
-): Promise<HeldBack | undefined> {
+): Promise<PausedCall | undefined> {
   const appWait = isBackground ? await store.remaining([APP_KEY]) : 0;
-  if (appWait > 0) return { outcome: "held", wait: appWait, holds: "app" };
-  const wait = await store.remaining(holdKeysOf(call));
-  return wait > 0 ? { outcome: "held", wait } : undefined;
+  if (appWait > 0) return { outcome: "paused", wait: appWait, pauses: "app" };
+  const wait = await store.remaining(pauseKeysOf(call));
+  return wait > 0 ? { outcome: "paused", wait } : undefined;
 }
 
-/** The key a throttle of this width holds; undefined when the call has no quota to hold. */
-function holdKeyFor(width: HoldWidth, { quota, path }: PlatformCall): string | undefined {
+/** The key a throttle of this width pauses; undefined when the call has no quota to pause. */
+function pauseKeyFor(width: PauseWidth, { quota, path }: PlatformCall): string | undefined {
   switch (width) {
     case "app":
       return APP_KEY;
@@ -55,37 +55,37 @@ function holdKeyFor(width: HoldWidth, { quota, path }: PlatformCall): string | u
   }
 }
 
-interface Hold {
+interface Pause {
   key: string;
   wait: number;
 }
 
-/** Holds that a response causes: quotas its headers report as used up, and the throttle it was refused for. */
-export function holdsAfter(call: PlatformCall, outcome: Outcome, usage: Usage): Hold[] {
-  const holds = usage.quotas.flatMap(({ asset = call.quota?.asset, useCase, retryAfterMs }) =>
+/** Pauses that a response causes: quotas its headers report as used up, and the throttle it was refused for. */
+export function pausesAfter(call: PlatformCall, outcome: Outcome, usage: Usage): Pause[] {
+  const pauses = usage.quotas.flatMap(({ asset = call.quota?.asset, useCase, retryAfterMs }) =>
     retryAfterMs > 0 && asset !== undefined ? [{ key: assetKey(asset, useCase), wait: retryAfterMs }] : [],
   );
-  if (outcome.outcome !== "refused" || outcome.holds === undefined) return holds;
-  const key = holdKeyFor(outcome.holds, call);
-  return key === undefined ? holds : [...holds, { key, wait: outcome.wait }];
+  if (outcome.outcome !== "refused" || outcome.pauses === undefined) return pauses;
+  const key = pauseKeyFor(outcome.pauses, call);
+  return key === undefined ? pauses : [...pauses, { key, wait: outcome.wait }];
 }
 
 /**
  * Applies a throttle to the call's own quota: the wait the headers report for it replaces that of the verdict table.
- * Nothing is held for a call without a quota, and for one without a use case only when a wait is reported.
+ * Nothing is paused for a call without a quota, and for one without a use case only when a wait is reported.
  */
 export function applyToQuota({ quota }: PlatformCall, outcome: Outcome, { quotas }: Usage): Outcome {
-  if (outcome.outcome !== "refused" || outcome.holds === undefined) return outcome;
-  const width = outcome.holds;
+  if (outcome.outcome !== "refused" || outcome.pauses === undefined) return outcome;
+  const width = outcome.pauses;
   if (width === "app") return outcome;
-  if (!quota) return withoutHold(outcome);
+  if (!quota) return withoutPause(outcome);
   if (width === "object") return outcome;
   const wait = reportedWait(quotas, width === "asset" ? { asset: quota.asset } : quota);
   if (wait > 0) return { ...outcome, wait };
-  return width === "use_case" && quota.useCase === undefined ? withoutHold(outcome) : outcome;
+  return width === "use_case" && quota.useCase === undefined ? withoutPause(outcome) : outcome;
 }
 
-const withoutHold = ({ holds: _, ...refusal }: Refusal): Refusal => refusal;
+const withoutPause = ({ pauses: _, ...refusal }: Refusal): Refusal => refusal;
 
 /** The longest wait that the headers report for the quota; they may also report other quotas. */
 function reportedWait(quotas: Usage["quotas"], quota: Quota): number {
@@ -162,7 +162,8 @@ function jsonHeader(headers: Headers, name: string): Fields {
 }
 
 /** Capped at a day so that a wrong value from the platform cannot block calls for longer. */
-const toWaitMs = (value: unknown, unit: number): number => Math.min((numberOf(value) ?? 0) * unit, DAY);
+const toWaitMs = (value: unknown, msPerStep: number): number =>
+  Math.min((numberOf(value) ?? 0) * msPerStep, DAY);
 
 function highestOf(fields: Fields, names: readonly string[]): number | undefined {
   const found = names.map((name) => numberOf(fields[name])).filter((value) => value !== undefined);
