@@ -74,7 +74,7 @@ create table api_keys (
 
 create index api_keys_client_id on api_keys (client_id, id);
 
--- Who did what, from which address. A row is written in the transaction of the action and never changed.
+-- The audit log: who did what, from which address. A row is written in the transaction of the action and never changed.
 create table audit_log (
   client_id uuid not null references clients (id) on delete cascade,
   id text collate "C" not null,
@@ -114,7 +114,7 @@ create table terms_versions (
   published_at timestamptz not null default clock_timestamp()
 );
 
--- Who accepted a version for a client. Name, email and role are those at the time: the user may be deleted later, and users
+-- Acceptances of a version for a client. Name, email and role are those at the time: the user may be deleted later, and users
 -- of an identity provider have no row.
 create table terms_acceptances (
   client_id uuid not null references clients (id) on delete cascade,

@@ -34,7 +34,7 @@ create table channels (
 -- its asset.
 create unique index channels_asset on channels (platform, asset_id) where status <> 'disconnected';
 -- A dispatcher knows the id of a channel before its client.
-create index channels_id on channels (id);
+create unique index channels_id on channels (id);
 create index channels_waba_id on channels (waba_id) where status <> 'disconnected';
 create index channels_platform_user_id on channels (platform_user_id) where platform_user_id is not null;
 

@@ -75,7 +75,7 @@ async function examineMigrations(db: Database, config: Partial<Config>): Promise
   const { DATABASE_URL = "", DATABASE_DIRECT_URL = DATABASE_URL } = config;
   try {
     const [used, direct] = [await inspectMigrations(db), await inspectDirectly(DATABASE_DIRECT_URL)];
-    if (used.isPrerelease)
+    if (used.isPrerelease || direct.isPrerelease)
       return failed("migrations", "the database was created before the first release", PRERELEASE_FIX);
     if (used.changed.length > 0)
       return failed("migrations", `changed after they were applied: ${used.changed.join(", ")}`, RESTORE);

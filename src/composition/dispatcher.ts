@@ -123,7 +123,7 @@ function dispatcherWorkers(container: DependencyContainer): Worker[] {
   ];
 }
 
-/** What deliveries and sends both get. */
+/** The parts of both deliveries and sends. */
 interface ClaimingParts extends Resolved<typeof DISPATCHER_TOKENS> {
   /** This dispatcher's id in the rows that it claims. */
   worker: string;

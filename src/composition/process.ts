@@ -86,7 +86,7 @@ export function registerShared(container: DependencyContainer, config: Config, p
   provide(container, MESSAGE_NOTIFIER, (c) => createMessageNotifier(resolve(c, REDIS), resolve(c, TAGS)));
 }
 
-/** What `registerShared` registers for the workers of every process. */
+/** The tokens of `registerShared` that the workers of every process need. */
 export const SHARED_TOKENS = {
   config: CONFIG,
   db: DATABASE,

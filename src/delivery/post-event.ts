@@ -4,7 +4,7 @@ import { DELIVERY_DEADLINE_MS } from "../runtime/deadlines.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { type HttpResult, sendRequest } from "../runtime/http/send-request.ts";
 import type { TrackedWork } from "../runtime/watchdog.ts";
-import type { DeliveryError } from "../schema/errors.ts";
+import type { DeliveryError } from "../schema/stored-errors.ts";
 import { EXCERPT_SOURCE_BYTES, excerptOf } from "./answer-excerpt.ts";
 import {
   AddressNotAllowed,

@@ -2,7 +2,7 @@ import { PlatformFailure } from "../platforms/errors/failure.ts";
 import { ShareRefused } from "../runtime/async/shares.ts";
 import { REQUEST_DATABASE_TIMEOUT_MS } from "../runtime/deadlines.ts";
 import { POSTGRES_STATES, READINESS_STATUSES, REDIS_STATES, SCOPES } from "../schema/enumerations.ts";
-import { platformError } from "../schema/errors.ts";
+import { platformError } from "../schema/stored-errors.ts";
 import { object, oneOf, Type } from "../schema/types.ts";
 import {
   ConnectionsBusy,

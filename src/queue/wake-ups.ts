@@ -60,7 +60,7 @@ export const createMessageNotifier = (redis: RedisClient, tags: readonly number[
 
 interface LaneParts<K> {
   lane: WakeUpLane;
-  /** What an entry contains; the client's id comes first. */
+  /** The fields of an entry; the client's id comes first. */
   fieldsOf(key: K): readonly [clientId: string, ...rest: string[]];
 }
 

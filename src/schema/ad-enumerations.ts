@@ -1,7 +1,6 @@
 /** Closed sets of values of ad objects and insights, each defined once. */
 
 export const OBJECT_STATUSES = ["ACTIVE", "PAUSED", "DELETED", "ARCHIVED"] as const;
-export type ObjectStatus = (typeof OBJECT_STATUSES)[number];
 
 export const OBJECTIVES = [
   "APP_INSTALLS",

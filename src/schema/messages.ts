@@ -1,6 +1,6 @@
 import { externalRef } from "./channels.ts";
 import { EVENT_TYPES, MESSAGE_STATUSES, PLATFORMS, RECIPIENT_KINDS } from "./enumerations.ts";
-import { MESSAGE_ERRORS } from "./errors.ts";
+import { MESSAGE_ERRORS } from "./stored-errors.ts";
 import {
   nullable,
   object,
@@ -105,7 +105,7 @@ export const message = object(
 
 export type MessageDto = Static<typeof message>;
 
-export const PLATFORM_ATTEMPT_OUTCOMES = ["accepted", "rejected", "retry", "unknown"] as const;
+const PLATFORM_ATTEMPT_OUTCOMES = ["accepted", "rejected", "retry", "unknown"] as const;
 
 /** Entries of a timeline. The delivery attempts beyond it are left out. */
 export const MAX_TIMELINE_ENTRIES = 1_000;

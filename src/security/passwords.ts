@@ -19,7 +19,7 @@ const createCheckShares = () => ({
   hash: createShares({ ...SHARES, maxWaitingPerKey: 50 }),
 });
 
-/** Who asks for a check. */
+/** The caller of a check. */
 export interface PasswordCaller {
   network: string;
   /** True when the user has signed in from this network before. */

@@ -10,9 +10,9 @@ export const PAIR_RULE: SignInRule = {
   inOrder: true,
 };
 /** One email from all networks: against guessing from many networks. */
-export const EMAIL_RULE: SignInRule = { name: "tries-email", maxFailures: 100, periodMs: 1 * HOUR };
+const EMAIL_RULE: SignInRule = { name: "tries-email", maxFailures: 100, periodMs: 1 * HOUR };
 /** One network with all emails: against trying stolen passwords of many users. */
-export const NETWORK_RULE: SignInRule = { name: "tries-network", maxFailures: 100, periodMs: 1 * MINUTE };
+const NETWORK_RULE: SignInRule = { name: "tries-network", maxFailures: 100, periodMs: 1 * MINUTE };
 
 export interface SignIn<T> {
   network: string;

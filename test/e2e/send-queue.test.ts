@@ -104,9 +104,9 @@ async function testOutage(t: Test): Promise<void> {
   await untilReceived(context, [...expected]);
 
   t.ok(perSecond >= RATE / 2, `${perSecond.toFixed(1)} messages per second without Redis`);
-  // The times of the requests, because arrivals are late on a loaded machine. Without the bound there are twice as many.
+  // The times of the requests, because arrivals are late on a loaded machine.
   const excess = findRateExcess(await readRequestTimes(context, [...expected]), RATE);
-  t.ok(excess <= RATE / 2, `${excess.toFixed(1)} messages more than the rate allows`);
+  t.ok(excess <= 2, `${excess.toFixed(1)} messages more than the rate allows`);
   const received = receivedIds(context).filter((id) => expected.has(id) || ids.includes(id));
   t.same(received.sort(), [...expected, ...ids].sort(), "each message arrives once");
 }

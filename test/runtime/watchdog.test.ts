@@ -61,7 +61,7 @@ t.test("the work in progress is listed with the most recently resumed one first"
   t.same(read(), { current: "job tokens", labels: ["job tokens", "connection con_2"] });
 });
 
-t.test("no work is current once what that was resumed last has ended", async (t) => {
+t.test("no work is current once the work that was resumed last has ended", async (t) => {
   const { tracker, read } = open();
   tracker.begin("job tokens");
   tracker.begin("connection con_1").end();

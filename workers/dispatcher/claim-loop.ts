@@ -51,7 +51,7 @@ export interface Claim {
   claimedAt: number;
 }
 
-/** What made a key known. */
+/** How the loop learned of a key. */
 export type Finder = "wake_up" | "poll";
 
 /** The queue that the loop works on. A row is of one key. */

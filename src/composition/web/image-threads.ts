@@ -13,7 +13,7 @@ import type { Worker } from "../../runtime/supervise.ts";
  * its own upload and is replaced. A pool whose threads cannot start is dropped, and the next upload creates another one.
  * `close` ends the threads; uploads that still wait fail.
  */
-export type ImageThreads = ImageDecoder & Worker;
+type ImageThreads = ImageDecoder & Worker;
 
 /** Uploads of one client that wait; decoding the largest image takes about 0.1 s. */
 const MAX_WAITING_PER_CLIENT = 16;

@@ -18,13 +18,17 @@ import {
   recordInbound,
 } from "../events/record-events.ts";
 
-/** Moves the messages that the statuses are about and adds their ids to the drafts. Idempotent. */
-export async function applyStatuses(db: Queryable, drafts: readonly InboundDraft[]): Promise<InboundDraft[]> {
+/** Moves the messages that the statuses are about; returns their drafts with the ids of the messages. Idempotent. */
+export async function applyStatuses(
+  db: Queryable,
+  drafts: readonly InboundDraft[],
+): Promise<Map<InboundDraft, InboundDraft>> {
   const updateByDraft = new Map(drafts.flatMap(toStatusEntries));
-  if (updateByDraft.size === 0) return [...drafts];
+  if (updateByDraft.size === 0) return new Map();
   const touched = await applyStatusUpdates(db, [...updateByDraft.values()]);
-  const messages = new Map([...updateByDraft.keys()].map((draft, index) => [draft, touched[index]]));
-  return drafts.map((draft) => withMessage(draft, messages.get(draft)));
+  return new Map(
+    [...updateByDraft.keys()].map((draft, index) => [draft, withMessage(draft, touched[index])]),
+  );
 }
 
 function toStatusEntries(draft: InboundDraft): [InboundDraft, StatusUpdate][] {

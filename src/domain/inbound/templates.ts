@@ -1,5 +1,4 @@
 import { isPlatformId } from "../../runtime/ids.ts";
-import { TEMPLATE_EVENTS } from "../../schema/enumerations.ts";
 import {
   findTemplateStatuses,
   type TemplateTraits,
@@ -27,23 +26,18 @@ interface Notice {
 }
 
 /**
- * Stores template updates and returns the drafts; those that report no status get the stored one. Idempotent:
- * repeated and older updates change nothing.
+ * Stores template updates; returns the drafts that report no status with the stored one. Idempotent: repeated and older updates
+ * change nothing.
  */
 export async function cacheTemplateUpdates(
   db: Queryable,
   drafts: readonly InboundDraft[],
-): Promise<InboundDraft[]> {
-  const notices = drafts.filter(isTemplateDraft).map(toNotice);
+): Promise<Map<InboundDraft, InboundDraft>> {
+  const notices = drafts.map(toNotice);
   await cacheTemplates(db, notices.flatMap(toTemplateUpdates));
   await cacheTemplateTraits(db, notices.flatMap(toTraits));
-  const completed = await completeStatuses(db, notices.filter(isMissingStatus));
-  return drafts.map((draft) => completed.get(draft) ?? draft);
+  return completeStatuses(db, notices.filter(isMissingStatus));
 }
-
-/** Templates belong to a whole business account. */
-const isTemplateDraft = ({ type, reading }: InboundDraft) =>
-  reading.asset.kind === "waba" && TEMPLATE_EVENTS.some((known) => known === type);
 
 function toNotice(draft: InboundDraft): Notice {
   const { occurredAt, data } = draft.reading;

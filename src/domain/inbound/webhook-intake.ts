@@ -3,6 +3,7 @@ import { createBatcher } from "../../runtime/async/batcher.ts";
 import { withTimeout } from "../../runtime/async/timeouts-and-retries.ts";
 import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
+import { TEMPLATE_EVENTS } from "../../schema/enumerations.ts";
 import { findAdAccountOwners } from "../../store/ads/ad-accounts.ts";
 import { type ChannelOwnerRow, findChannelOwners } from "../../store/channels/channel-owners.ts";
 import type { Queryable } from "../../store/database/database.ts";
@@ -197,12 +198,22 @@ async function recordDrafts(
   results: readonly ReceiveResult[],
 ): Promise<void> {
   const named = allDrafts.filter((draft) => !isWatermarkDraft(draft));
-  const drafts = await cacheTemplateUpdates(parts.db, await applyStatuses(parts.db, named));
+  const changed = new Map([
+    ...(await applyStatuses(parts.db, named.filter(isStatusDraft))),
+    ...(await cacheTemplateUpdates(parts.db, named.filter(isTemplateDraft))),
+  ]);
+  const drafts = named.map((draft) => changed.get(draft) ?? draft);
   addOutcomes(results, await recordNamed(parts, drafts));
   const watermarks = await applyWatermarks(parts, allDrafts.filter(isWatermarkDraft));
   addOutcomes(results, watermarks.outcomes);
   for (const { webhook } of watermarks.ignored) (results[webhook] as ReceiveResult).counts.ignored += 1;
 }
+
+const isStatusDraft = ({ reading }: InboundDraft) => reading.status !== undefined;
+
+/** Templates belong to a whole business account. */
+const isTemplateDraft = ({ type, reading }: InboundDraft) =>
+  reading.asset.kind === "waba" && TEMPLATE_EVENTS.some((known) => known === type);
 
 async function recordNamed(parts: RecordParts, drafts: readonly InboundDraft[]): Promise<DraftOutcome[]> {
   if (drafts.some(({ reading }) => reading.endsConnection)) return recordAndDisconnect(parts, drafts);

@@ -1,7 +1,7 @@
 import type { UnknownReason } from "../../platforms/sends.ts";
 import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { HOUR } from "../../runtime/durations.ts";
-import type { MessageErrorCode } from "../../schema/errors.ts";
+import type { MessageErrorCode } from "../../schema/stored-errors.ts";
 
 /** Why a message failed; `code` is the platform's number or one of our codes. */
 export interface MessageError {

@@ -1,6 +1,6 @@
 import { DELIVERY_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../schema/errors.ts";
+import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../schema/stored-errors.ts";
 
 /** The rows of a Markdown table of stored errors. */
 const rowsOf = (errors: Readonly<Record<string, string>>) =>

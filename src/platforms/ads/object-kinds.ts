@@ -127,7 +127,7 @@ function toCreativeRef(value: unknown): Fields {
   return omitNullish({ creative_id: textOf(id ?? creative_id), name, thumbnail_url });
 }
 
-/** What a write makes known about an object: its id and the written fields that the API shows. */
+/** Returns an object as far as a write shows it: its id and the written fields that the API shows. */
 export function toWritten(kind: AdObjectKind, id: string, written: Fields): AdObject {
   const { fields, normalize } = OBJECT_KINDS[kind];
   const names = fields.map((field) => field.split("{")[0] as string);

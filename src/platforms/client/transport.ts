@@ -49,7 +49,7 @@ const NO_SOCKET: NoSocket = { outcome: "no_socket" };
 
 interface TakenSocket {
   grant: Grant;
-  /** What remains of the request's deadline. */
+  /** The rest of the request's deadline. */
   deadline: number;
 }
 

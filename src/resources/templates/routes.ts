@@ -4,11 +4,10 @@ import { type Requester, toRequester } from "../../domain/tenants/audit-actors.t
 import { PLATFORM_REFUSALS, requireOpened } from "../../http/api-error.ts";
 import { listOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
-import type { Fields } from "../../platforms/bodies.ts";
-import { omitNullish } from "../../platforms/bodies.ts";
+import { type Fields, omitNullish } from "../../platforms/bodies.ts";
 import type { Refusal } from "../../platforms/client/call.ts";
 import { toPlatformErrorBody } from "../../platforms/errors/verdicts.ts";
-import type { PlatformErrorDto } from "../../schema/errors.ts";
+import type { PlatformErrorDto } from "../../schema/stored-errors.ts";
 import type { Static } from "../../schema/types.ts";
 import { deleteTemplates } from "../../store/channels/templates.ts";
 import { listTemplates } from "./list.ts";

@@ -1,7 +1,7 @@
 import { PLATFORM_TEMPLATE_STATUSES } from "../../platforms/chat/templates.ts";
 import { platformId } from "../../schema/channels.ts";
 import { TEMPLATE_STATUSES } from "../../schema/enumerations.ts";
-import { platformError } from "../../schema/errors.ts";
+import { platformError } from "../../schema/stored-errors.ts";
 import { nullable, object, oneOf, prefixedId, type Static, Type } from "../../schema/types.ts";
 
 const EXAMPLE = {

@@ -65,14 +65,14 @@ export class ShareRefused extends StacklessError {
   }
 }
 
-/** What a key holds and what it waits for, in order of arrival. */
+/** The amount that a key holds, and its waiting grants in order of arrival. */
 interface ShareOwner {
   key: string;
   held: number;
   waiting: Waiter[];
 }
 
-/** What a grant needs of the shares that it belongs to. */
+/** The part of the shares that a grant uses. */
 interface Issuer {
   extend(grant: IssuedGrant, amount: number, options: TakeOptions): void | Promise<void>;
   release(grant: IssuedGrant): void;
@@ -100,13 +100,13 @@ class IssuedGrant implements Grant {
 
 interface Waiter {
   grant: IssuedGrant;
-  /** What the grant lacks. */
+  /** The amount that the grant lacks. */
   amount: number;
   remainingMs: number;
   settle(refusal?: ShareRefused): void;
 }
 
-/** What is divided, and who holds it. */
+/** The divided capacity, and its owners. */
 interface Ledger {
   capacity: number;
   share: number;

@@ -12,7 +12,7 @@ export interface RequestLimits {
   signal?: AbortSignal | undefined;
 }
 
-/** What is known of a request when it ends. */
+/** The result of a request, as far as it is known when the request ends. */
 export interface HttpResult {
   /** True when the request may have reached the server. */
   isSent: boolean;

@@ -6,7 +6,7 @@ import {
   type EventType,
   SKIP_REASONS,
 } from "../enumerations.ts";
-import { DELIVERY_ERRORS } from "../errors.ts";
+import { DELIVERY_ERRORS } from "../stored-errors.ts";
 import {
   discriminated,
   nullable,

@@ -88,7 +88,7 @@ const MARK_USER_TOKENS_DEAD = sql(`
   where id = any(array(${selectGrantedBy("status = 'connected'")}))
   returning ${COLUMNS}`);
 
-/** What a person at the platform granted up to `until`, at most `limit` rows at a time. */
+/** Grants that a person at the platform gave up to `until`, at most `limit` rows at a time. */
 export interface GrantBatch {
   platformUserId: string;
   until: Date;

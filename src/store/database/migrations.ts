@@ -150,9 +150,7 @@ export function createMigrationCheck(db: Queryable, log: Log): MigrationCheck {
 
 /** Waits for a check at the start of a process. Without Postgres the process starts all the same. */
 async function waitAtStart(check: Promise<unknown>): Promise<void> {
-  const ended = check.catch((error) => {
-    if (error instanceof PrereleaseDatabase) throw error;
-  });
+  const ended = check.catch(() => {});
   await withTimeout(START_TIMEOUT_MS, ended, () => {});
 }
 
@@ -164,7 +162,12 @@ export async function refusePrereleaseDatabase(db: Queryable): Promise<void> {
 /** Ends a process at its start when the database was created before the first release. Not for web, which reports it in /readyz. */
 export const createPrereleaseCheck = (db: Queryable): Worker => ({
   name: "prerelease-check",
-  start: () => waitAtStart(refusePrereleaseDatabase(db)),
+  start: ({ fail }) =>
+    waitAtStart(
+      refusePrereleaseDatabase(db).catch((error) => {
+        if (error instanceof PrereleaseDatabase) fail(error); // also when Postgres answers after the wait
+      }),
+    ),
 });
 
 /** Logs the missing files once, and again when they change. */

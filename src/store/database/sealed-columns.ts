@@ -65,16 +65,22 @@ export interface SealedKeyUsage {
 
 /** Spans all clients: counts the column's values by the key that sealed them. */
 export async function listKeyUsage(db: Queryable, sealed: SealedColumn): Promise<SealedKeyUsage[]> {
-  const column = `t.${quoteIdentifier(sealed.column)}`;
-  const rows = await db.query<{ keyId: string; count: string; sample: SealedValue }>(`
-    select
-      split_part(${column}, '.', 1) as "keyId",
-      count(*) as count,
-      (array_agg(json_build_object('key', ${keyTexts(sealed)}, 'sealed', ${column}) order by ${keyColumns(sealed)}))[1] as sample
-    from ${quoteIdentifier(sealed.table)} t
-    where ${column} is not null
-    group by 1`);
-  return rows.map((row) => ({ ...row, count: Number(row.count) }));
+  const [table, column] = [quoteIdentifier(sealed.table), `t.${quoteIdentifier(sealed.column)}`];
+  const rows = await db.query<SealedValue & { keyId: string; count: string }>(`
+    select s."keyId", s.count, s.key, ${column} as sealed
+    from (
+      select split_part(${column}, '.', 1) as "keyId", count(*) as count, min(${keyTexts(sealed)}) as key
+      from ${table} t
+      where ${column} is not null
+      group by 1
+    ) s
+    join ${table} t
+      on ${sealed.key.map(({ name, type }, index) => `t.${quoteIdentifier(name)} = s.key[${index + 1}]::${type}`).join(" and ")}`);
+  return rows.map(({ keyId, count, key, sealed }) => ({
+    keyId,
+    count: Number(count),
+    sample: { key, sealed },
+  }));
 }
 
 /** Spans all clients: returns the next values after a key that are sealed with another key than `keyId`. */

@@ -46,7 +46,7 @@ const UNFINISHED = "status in ('pending', 'opened', 'failed')";
 export const IS_USABLE = `${UNFINISHED} and expires_at > now()`;
 
 /** The condition of an unfinished session that has expired. */
-export const IS_EXPIRED = `${UNFINISHED} and expires_at <= now()`;
+const IS_EXPIRED = `${UNFINISHED} and expires_at <= now()`;
 
 const STATUS = `case when ${IS_EXPIRED} then 'expired' else status end`;
 

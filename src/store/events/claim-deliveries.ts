@@ -13,7 +13,7 @@ import { type DeliveryRef, smallSetHint } from "./events.ts";
 
 /** Everything here spans all clients: dispatchers claim the rows of delivery_queue. */
 
-/** What must not delay others: the deliveries of one client, fresh ones or replays in bulk. */
+/** Deliveries that must not delay others: those of one client, fresh ones or replays in bulk. */
 export interface DeliveryKey {
   isBulk: boolean;
   clientId: string;

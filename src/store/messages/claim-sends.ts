@@ -6,7 +6,7 @@ import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 
 /** Everything here spans all clients: dispatchers claim the rows of sends. */
 
-/** What must not delay others: the sends of one channel and batch. Those whose dispatchers died repeatedly are apart. */
+/** Sends that must not delay others: those of one channel and batch. Sends whose dispatchers died repeatedly are apart. */
 export interface SendKey {
   clientId: string;
   channelId: string;
@@ -128,7 +128,7 @@ const selectDue = (condition: string) => `
         for no key update of s skip locked`;
 
 const AFTER = "coalesce(wanted.after, now() - interval '30 seconds')";
-/** Of a minute at least: the watermark is that of first attempts, and a retry may be due a little before it. */
+/** Retries of the last minute at least: the watermark is that of first attempts, and a retry may be due a little before it. */
 const RETRIED = `s.${IS_NOT_SUSPECT} and s.attempts > 0 and not wanted.is_suspect
         and s.next_attempt_at between least(${AFTER}, now() - interval '1 minute') and now()`;
 const FRESH = `s.${IS_NOT_SUSPECT} and s.attempts = 0 and not wanted.is_suspect

@@ -144,7 +144,7 @@ export const discardSends = (tx: Queryable, scope: DiscardScope, error: string):
 interface DiscardCounts {
   /** Messages that are still to be sent. */
   total: number;
-  /** Of these, the ones that no dispatcher is sending. */
+  /** Those that no dispatcher is sending. */
   discardable: number;
 }
 

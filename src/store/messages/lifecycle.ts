@@ -95,7 +95,7 @@ export interface PlatformAttempt {
   /** When the first request was made, in ISO 8601. */
   at: string;
   outcome: "accepted" | "rejected" | "retry" | "unknown";
-  /** Of the last response; null without one. */
+  /** The status of the last response; null without one. */
   status_code: number | null;
   /** Null when the dispatcher died before it measured it. */
   duration_ms: number | null;

@@ -2,7 +2,7 @@ import { HOUR } from "../../runtime/durations.ts";
 import { firstIdAt, type IdPrefix } from "../../runtime/ids.ts";
 import { EVENT_STATUS } from "../events/events.ts";
 
-/** What statistics count, from which rows, and in which table the figures are stored. */
+/** A subject of statistics: the counted rows, and the table of the figures. */
 export interface StatsSubject {
   name: "messages" | "events";
   /** Prefix of the ids of the counted rows. */

