@@ -36,7 +36,7 @@ interface RunnerOptions {
 export async function runFilesInProcess({ nextFile, env, isLowPriority }: RunnerOptions): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const child = startRunner(env);
-  if (isLowPriority) lowerPriority(child);
+  if (isLowPriority) lowerPriority(child, "low");
   let run: FileRun | undefined;
   const startNext = () => {
     const file = nextFile();
