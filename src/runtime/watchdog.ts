@@ -92,7 +92,7 @@ function startThread(file: string, data: WatchdogThreadData, log: Log): () => Pr
 
 /** A piece of work that the watchdog names when it blocks the event loop. */
 export interface TrackedWork {
-  /** Marks this work as what that runs now. Call it where it continues after waiting. */
+  /** Marks this work as the work that runs now. Call it where the work continues after waiting. */
   resume(): void;
   /** Must be called once the work has ended or failed; further calls have no effect. */
   end(): void;

@@ -115,8 +115,10 @@ const RESOURCES_FOLDER = "src/resources";
 function createSourceLookup(root: string): (route: Route) => string | undefined {
   const files = readdirSync(join(root, RESOURCES_FOLDER), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts"))
+    .sort()
     .map((file) => join(RESOURCES_FOLDER, file))
-    .map((file) => ({ file, text: readFileSync(join(root, file), "utf8") }));
+    .map((file) => ({ file, text: readFileSync(join(root, file), "utf8") }))
+    .filter(({ text }) => /\b(?:route|adObjectRoutes)\(/.test(text)); // others may name a path too
   const find = (literal: string) => files.find(({ text }) => text.includes(JSON.stringify(literal)))?.file;
   return ({ operationId, path }) =>
     (operationId && find(operationId)) ?? find(path) ?? find(path.replace(/\/\{[^/]*\}$/, ""));
@@ -131,6 +133,7 @@ function routesTable(routes: readonly Route[]): string {
   const sourceOf = createSourceLookup(packageRoot());
   const rows = routes.flatMap((route) => {
     const source = sourceOf(route);
+    if (!source && route.operationId) throw new Error(`the file of ${route.operationId} is not found`);
     if (!source) return [];
     const file = `[${source.slice(RESOURCES_FOLDER.length + 1)}](../../${source})`;
     return [[route.method.toUpperCase(), code(route.path), describeCallers(route), route.gate ?? "", file]];

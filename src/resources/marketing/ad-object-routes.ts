@@ -106,8 +106,8 @@ const createRoute = ({ kind, path, names, create, reply }: AdObjectResource, par
         await validateAdObject(own, await requireAccount(), { kind, fields });
         return VALIDATED;
       }
-      return createOnce(own, context, async (attempt) =>
-        createAdObject(own, await requireAccount(), { actor, kind, fields, run: attempt }),
+      return createOnce(own, context, async (run) =>
+        createAdObject(own, await requireAccount(), { actor, kind, fields, run }),
       );
     },
   });

@@ -94,9 +94,9 @@ const registerVideoRoute = (parts: AdObjectRouteParts) =>
       const { ad_account_id, file_url: fileUrl, name } = context.body;
       const actor = requestActor(context);
       const own = { ...parts, db: context.db };
-      return createOnce(own, context, async (attempt) => {
+      return createOnce(own, context, async (run) => {
         const account = await requireActiveAdAccount(own, actor, ad_account_id);
-        return registerVideo(own, account, { actor, fileUrl, name, run: attempt });
+        return registerVideo(own, account, { actor, fileUrl, name, run });
       });
     },
   });
