@@ -9,14 +9,13 @@ import { searchEvents, toEvent } from "../domain/events/search-events.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { timeOfId } from "../runtime/ids.ts";
 import { EVENT_STATUSES, EVENT_TYPES } from "../schema/enumerations.ts";
-import { type Period, type PeriodInput, readPeriod } from "../schema/times.ts";
 import { type Command, defineCommand, requireClient } from "./command-line/command.ts";
 import {
   DEFAULT_LISTED_ROWS,
   OPTION,
   optional,
   parseOneOf,
-  periodError,
+  parsePeriod,
   required,
 } from "./command-line/options.ts";
 import { readFirstRows, toColumns } from "./command-line/output.ts";
@@ -26,6 +25,18 @@ const OCCURRED = "the time at which they occurred at the platform";
 
 /** Longer than this, the progress is shown without a total. */
 const MAX_COUNT_MS = 20 * SECOND;
+
+/** Filters of the list and of a replay. */
+const SUBJECT_OPTIONS = {
+  key: optional(OPTION.eventKey),
+  type: optional({
+    placeholder: "TYPE",
+    about: "such as message.status",
+    parse: parseOneOf(EVENT_TYPES),
+  }),
+  channelId: optional(OPTION.channel),
+  messageId: optional({ ...OPTION.message, about: "id of an outbound message" }),
+};
 
 export const EVENTS_COMMANDS: readonly Command[] = [
   defineCommand({
@@ -46,15 +57,15 @@ export const EVENTS_COMMANDS: readonly Command[] = [
         about: `${REPLAYABLE_STATUSES.join(", ")} (default: both)`,
         parse: parseOneOf(REPLAYABLE_STATUSES),
       }),
-      key: optional(OPTION.eventKey),
+      ...SUBJECT_OPTIONS,
     },
-    async run({ client, since, until, status, key }, context): Promise<ReplayCounts> {
+    async run({ client, since, until, channelId, messageId, ...values }, context): Promise<ReplayCounts> {
       const period = parsePeriod({ since, until });
       const input: ReplayInput = {
+        ...values,
+        ...{ channel_id: channelId, message_id: messageId },
         ...period,
         since: period.since as Date, // the option is required
-        ...(status ? { status } : {}),
-        ...(key ? { key } : {}),
       };
       await requireClient(context, client);
       const expected = await countReplay(context.db, client, { ...input, timeoutMs: MAX_COUNT_MS });
@@ -65,10 +76,15 @@ export const EVENTS_COMMANDS: readonly Command[] = [
         bar.end();
       }
     },
-    show: ({ queued, not_redispatched: left }) =>
-      left === 0
-        ? `queued again: ${queued}`
-        : `queued again: ${queued}; left unchanged: ${left}, because their key is disabled or no webhook_url is set`,
+    show: ({ queued, by_type, not_redispatched: left }) => {
+      const types = Object.entries(by_type).map(([type, count]) => `${type} ${count}`);
+      return [
+        `queued again: ${queued}${types.length === 0 ? "" : ` (${types.join(", ")})`}`,
+        ...(left === 0
+          ? []
+          : [`left unchanged: ${left}, because their key is disabled or no webhook_url is set`]),
+      ].join("; ");
+    },
   }),
   defineCommand({
     name: "events list",
@@ -80,14 +96,7 @@ export const EVENTS_COMMANDS: readonly Command[] = [
         about: EVENT_STATUSES.join(", "),
         parse: parseOneOf(EVENT_STATUSES),
       }),
-      key: optional(OPTION.eventKey),
-      type: optional({
-        placeholder: "TYPE",
-        about: "such as message.status",
-        parse: parseOneOf(EVENT_TYPES),
-      }),
-      channelId: optional(OPTION.channel),
-      messageId: optional({ ...OPTION.message, about: "id of an outbound message" }),
+      ...SUBJECT_OPTIONS,
       since: optional({ ...OPTION.time, about: `events by ${OCCURRED}: at or after this` }),
       until: optional({ ...OPTION.time, about: `events by ${OCCURRED}: at or before this` }),
       limit: optional(OPTION.limit),
@@ -124,9 +133,3 @@ const SHOWN_FIELDS = [
   "occurred_at",
   "recorded_at",
 ] as const;
-
-function parsePeriod(given: PeriodInput): Period {
-  const period = readPeriod(given);
-  if ("field" in period) throw periodError(period);
-  return period;
-}

@@ -10,6 +10,10 @@ export const newId = (prefix: IdPrefix): string => `${prefix}_${nextUlid()}`;
 /** Sorts before every id made at this time or later, and after every earlier one. */
 export const firstIdAt = (prefix: IdPrefix, time: number): string => `${prefix}_${encodeTime(time)}`;
 
+/** Like firstIdAt, for any time: it is limited to the range that an id can encode. */
+export const nearestIdAt = (prefix: IdPrefix, time: number): string =>
+  firstIdAt(prefix, Math.min(Math.max(time, 0), MAX_TIME));
+
 /** Returns the creation time (milliseconds) of an id, or the time of a bound made by firstIdAt. */
 export const timeOfId = (id: string): number => decodeTime(id.slice(id.indexOf("_") + 1));
 

@@ -5,6 +5,7 @@ import { runCommand } from "../../src/commands/program.ts";
 import { openCommandContext } from "../../src/composition/herald.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { DAY, HOUR } from "../../src/runtime/durations.ts";
+import { newId } from "../../src/runtime/ids.ts";
 import { startBackend } from "../fixtures/events/backends.ts";
 import {
   configureWebhook,
@@ -46,7 +47,7 @@ t.test("herald events replay", async (t) => {
     await updateDelivery(api, delivered, { state: "delivered" });
     const { code, json } = await replay(one.id, "--since", ago(HOUR), "--json");
     t.equal(code, 0);
-    t.same(json, { queued: 2, not_redispatched: 0 });
+    t.same(json, { queued: 2, not_redispatched: 0, by_type: { "message.received": 2 } });
     for (const id of [first, second])
       t.match(await readDelivery(api, id), { state: "pending", is_bulk: true });
     t.match(await readDelivery(api, first), { attempts: 13, schedule_base: 13 });
@@ -55,15 +56,23 @@ t.test("herald events replay", async (t) => {
     t.equal((await replay(one.id, "--since", ago(HOUR))).out, "queued again: 0\n");
   });
 
-  t.test("filters by status, key and period", async (t) => {
+  t.test("filters by status, key, type, channel, message and period", async (t) => {
     const tenant = await makeConfiguredTenant();
+    const [channel_id, message_id] = [newId("ch"), newId("msg")];
     const at = async (days: number, state: string, event = {}) =>
       updateDelivery(api, await makeEventAt(api, tenant, Date.now() - days * DAY, event), { state });
     await at(1, "failed");
     await at(3, "failed", { key: "marketing", type: "lead.created" });
     await at(5, "skipped");
+    await at(7, "failed", { type: "message.status", message_id });
+    await at(7, "failed", { type: "message.status", channel_id });
+    await at(7, "failed", { type: "message.send_result", channel_id });
     const queued = async (...words: string[]) => (await replay(tenant.id, ...words, "--json")).json.queued;
-    t.equal(await queued("--since", ago(9 * DAY), "--until", ago(6 * DAY)), 0);
+    t.equal(await queued("--since", ago(9 * DAY), "--until", ago(8 * DAY)), 0);
+    t.equal(await queued("--since", ago(9 * DAY), "--type", "lead.created", "--key", "chatapp"), 0);
+    t.equal(await queued("--since", ago(9 * DAY), "--message-id", message_id), 1);
+    t.equal(await queued("--since", ago(9 * DAY), "--channel-id", channel_id, "--type", "message.status"), 1);
+    t.equal(await queued("--since", ago(9 * DAY), "--channel-id", channel_id), 1);
     t.equal(await queued("--since", ago(9 * DAY), "--status", "skipped", "--key", "marketing"), 0);
     t.equal(await queued("--since", ago(9 * DAY), "--status", "skipped"), 1);
     t.equal(await queued("--since", ago(9 * DAY), "--key", "marketing"), 1);
@@ -73,13 +82,19 @@ t.test("herald events replay", async (t) => {
   t.test("reports how many events are left unchanged, and why", async (t) => {
     const tenant = await makeTenant(api);
     await configureWebhook(api, tenant, { disabledKeys: ["chatapp"] });
-    const ids = await makeEvents(api, tenant, {}, { type: "lead.created", key: "marketing" });
+    const ids = await makeEvents(
+      api,
+      tenant,
+      {},
+      { type: "lead.created", key: "marketing" },
+      { type: "comment.created", key: "publishing" },
+    );
     for (const id of ids) await markFailed(id);
     const { code, out } = await replay(tenant.id, "--since", ago(HOUR));
     t.equal(code, 0);
-    t.equal(
+    t.match(
       out,
-      "queued again: 1; left unchanged: 1, because their key is disabled or no webhook_url is set\n",
+      /^queued again: 2 \((lead|comment)\.created 1, (lead|comment)\.created 1\); left unchanged: 1, because their key is disabled or no webhook_url is set\n$/,
     );
   });
 
@@ -124,6 +139,9 @@ t.test("herald events replay", async (t) => {
       [/--since must not be later than --until/, [...since, "--until", ago(2 * HOUR)]],
       [/--status must be one of failed, skipped/, [...since, "--status", "delivered"]],
       [/--key must be one of chatapp, .*embedded_signup/, [...since, "--key", "messages"]],
+      [/--type must be one of message\.received, /, [...since, "--type", "lead"]],
+      [/--channel-id must be a complete id/, [...since, "--channel-id", "ch_1"]],
+      [/--message-id must be a complete id/, [...since, "--message-id", newId("ch")]],
     ];
     for (const [message, words] of wrong) {
       const { code, out, err } = await replay(tenant.id, ...words);
@@ -149,7 +167,11 @@ t.test("a dispatcher delivers replayed events", async (t) => {
   t.match(await readDelivery(dispatcher, id), { state: "skipped" });
   await configureWebhook(dispatcher, tenant, { url: backend.url });
   const words = ["events", "replay", "--client", tenant.id, "--since", ago(HOUR), "--json"];
-  t.same((await createCommandRunner(t, settings)(words)).json, { queued: 1, not_redispatched: 0 });
+  t.same((await createCommandRunner(t, settings)(words)).json, {
+    queued: 1,
+    not_redispatched: 0,
+    by_type: { "message.received": 1 },
+  });
   await until("delivered", async () => (await readDelivery(dispatcher, id)).state === "delivered");
   t.same(received, [id]);
   t.match(await readDelivery(dispatcher, id), { attempts: 1, is_bulk: true });

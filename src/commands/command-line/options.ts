@@ -3,7 +3,13 @@ import { type IdPrefix, isClientId, isPrefixedId } from "../../runtime/ids.ts";
 import { externalRef, platformId, platformToken } from "../../schema/channels.ts";
 import { EVENT_KEYS, PLATFORMS, ROLES, SCOPES, type Scope } from "../../schema/enumerations.ts";
 import { email, entityName, password } from "../../schema/tenants.ts";
-import { describePeriodProblem, type PeriodProblem } from "../../schema/times.ts";
+import {
+  describePeriodProblem,
+  type Period,
+  type PeriodInput,
+  type PeriodProblem,
+  readPeriod,
+} from "../../schema/times.ts";
 import { object, type Static, type TSchema, timestamp } from "../../schema/types.ts";
 import { createValidator } from "../../schema/validate.ts";
 import { type Option, toFlag, UsageError } from "./command.ts";
@@ -49,6 +55,13 @@ export const parseOneOf =
 /** The problem with `--since` and `--until`. */
 export const periodError = (problem: PeriodProblem): UsageError =>
   new UsageError(describePeriodProblem(problem, toFlag));
+
+/** Parses `--since` and `--until`. */
+export function parsePeriod(given: PeriodInput): Period {
+  const period = readPeriod(given);
+  if ("field" in period) throw periodError(period);
+  return period;
+}
 
 const DURATION_MS: Record<string, number> = { s: SECOND, m: MINUTE, h: HOUR, d: DAY };
 const MAX_DURATION_MS = 3_650 * DAY;

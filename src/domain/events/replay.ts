@@ -1,4 +1,4 @@
-import type { EventKey } from "../../schema/enumerations.ts";
+import type { EventKey, EventType } from "../../schema/enumerations.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { EventRow } from "../../store/events/events.ts";
 import {
@@ -8,6 +8,7 @@ import {
   listEvents,
 } from "../../store/events/list-events.ts";
 import { replayDeliveries } from "../../store/events/replays.ts";
+import { isImpossible } from "./search-events.ts";
 
 export const REPLAYABLE_STATUSES = ["failed", "skipped"] as const;
 export type ReplayableStatus = (typeof REPLAYABLE_STATUSES)[number];
@@ -15,8 +16,11 @@ export type ReplayableStatus = (typeof REPLAYABLE_STATUSES)[number];
 /** Selects events of a client to deliver again. */
 export interface ReplayInput {
   /** Absent: all replayable statuses. */
-  status?: ReplayableStatus;
-  key?: EventKey;
+  status?: ReplayableStatus | undefined;
+  key?: EventKey | undefined;
+  type?: EventType | undefined;
+  channel_id?: string | undefined;
+  message_id?: string | undefined;
   /** When the events occurred; both bounds are inclusive. */
   since: Date;
   until?: Date;
@@ -33,6 +37,16 @@ export interface ReplayCounts {
   queued: number;
   /** Events that stay unchanged, because their key is disabled or there is no webhook_url. */
   not_redispatched: number;
+  /** The queued events of each type; a type without any is absent. */
+  by_type: Record<string, number>;
+}
+
+const noCounts = (): ReplayCounts => ({ queued: 0, not_redispatched: 0, by_type: {} });
+
+function addQueued(counts: ReplayCounts, type: string, queued: number): void {
+  if (queued === 0) return;
+  counts.queued += queued;
+  counts.by_type[type] = (counts.by_type[type] ?? 0) + queued;
 }
 
 /** Small batches keep statements and row locks short. */
@@ -46,13 +60,15 @@ export async function replayEvents(
   clientId: string,
   { signal, onBatch, ...input }: ReplayInput & ReplayOptions,
 ): Promise<ReplayCounts> {
-  const counts = { queued: 0, not_redispatched: 0 };
+  const counts = noCounts();
+  if (isImpossible(input)) return counts;
   for (const status of statusesOf(input))
     for await (const rows of readBatches(db, clientId, { ...input, status })) {
       if (signal?.aborted) return counts;
-      const due = rows.filter(({ is_held }) => !is_held).map(({ id }) => id);
-      counts.not_redispatched += rows.length - due.length;
-      counts.queued += await replayDeliveries(db, clientId, { ids: due, status });
+      const typesById = new Map(rows.filter(({ is_held }) => !is_held).map(({ id, type }) => [id, type]));
+      counts.not_redispatched += rows.length - typesById.size;
+      const queued = await replayDeliveries(db, clientId, { ids: [...typesById.keys()], status });
+      for (const id of queued) addQueued(counts, typesById.get(id) as string, 1);
       onBatch?.(rows.length);
       if (signal?.aborted) return counts;
     }
@@ -65,10 +81,16 @@ export async function countReplay(
   clientId: string,
   { timeoutMs, signal, ...input }: ReplayInput & CountLimits,
 ): Promise<ReplayCounts | undefined> {
+  const counts = noCounts();
+  if (isImpossible(input)) return counts;
   const { status, ...filters } = input;
   const statuses = statusesOf(input);
-  const counts = await countEvents(db, clientId, { statuses, filters, timeoutMs, signal });
-  return counts && { queued: counts.queued, not_redispatched: counts.held };
+  const rows = await countEvents(db, clientId, { statuses, filters, timeoutMs, signal });
+  for (const { type, queued, held } of rows ?? []) {
+    addQueued(counts, type, queued);
+    counts.not_redispatched += held;
+  }
+  return rows && counts;
 }
 
 /** Oldest first, each event once: events changed meanwhile are behind the position. */

@@ -16,7 +16,7 @@ export const searchEvents = async (
 ): Promise<EventRow[]> => (isImpossible(search.filters) ? [] : listEvents(db, clientId, search));
 
 /** A type that never occurs with the key: the query would scan all events of either to find none. */
-const isImpossible = ({ key, type }: EventFilters): boolean =>
+export const isImpossible = ({ key, type }: EventFilters): boolean =>
   key !== undefined && type !== undefined && !isEventOfKey(key as EventKey, type as EventType);
 
 export const toEvent = (row: EventRow): EventDto => ({

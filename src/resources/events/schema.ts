@@ -15,12 +15,17 @@ const until = timestamp({
   examples: ["2026-11-02T00:00:00.000Z"],
 });
 
-export const eventFilters = {
-  status: Type.Optional(oneOf(EVENT_STATUSES, { description: "Only events with this delivery status" })),
+/** Filters of the list and of a bulk retry. */
+const subjectFilters = {
   key: Type.Optional(oneOf(EVENT_KEYS, { description: "Only events of this platform or service" })),
   type: Type.Optional(oneOf(EVENT_TYPES, { description: "Only events of this type" })),
   channel_id: Type.Optional(prefixedId("ch", { description: "Only events of this channel" })),
   message_id: Type.Optional(prefixedId("msg", { description: "Only events about this outbound message" })),
+};
+
+export const eventFilters = {
+  status: Type.Optional(oneOf(EVENT_STATUSES, { description: "Only events with this delivery status" })),
+  ...subjectFilters,
   since: Type.Optional(since),
   until: Type.Optional(until),
 };
@@ -39,7 +44,7 @@ export const retriedEvent = object(
 export const eventReplay = object(
   {
     status: Type.Optional(oneOf(REPLAYABLE_STATUSES, { description: "Default: both" })),
-    key: Type.Optional(oneOf(EVENT_KEYS)),
+    ...subjectFilters,
     since,
     until: Type.Optional(until),
     dry_run: Type.Optional(
@@ -56,6 +61,14 @@ export const replayedEvents = object(
       minimum: 0,
       description: "Events left unchanged, because their key is disabled or no webhook_url is set",
     }),
+    by_type: Type.Object(
+      {},
+      {
+        additionalProperties: Type.Integer({ minimum: 1 }),
+        description: "The `queued` events of each type; types without any are left out",
+        examples: [{ "message.received": 1 }],
+      },
+    ),
   },
   { title: "RetriedEventsDto" },
 );

@@ -90,9 +90,28 @@ export const withOrderedScans = <T>(db: Database, work: (tx: Queryable) => Promi
 export async function findRarest<Filter extends IndexedFilter>(
   tx: Queryable,
   filters: readonly Filter[],
-  { order, rangeOf, values }: ProbeOptions,
+  options: ProbeOptions,
 ): Promise<Filter | undefined> {
   if (filters.length < 2) return filters[0];
+  return filters[farthest(await probe(tx, filters, options), options.order)];
+}
+
+/** Returns a filter with at most PROBE_ROWS matches in the range, if there is one. */
+export async function findRare<Filter extends IndexedFilter>(
+  tx: Queryable,
+  filters: readonly Filter[],
+  options: ProbeOptions,
+): Promise<Filter | undefined> {
+  const reached = await probe(tx, filters, options);
+  return filters.find((_, index) => reached[index] === null);
+}
+
+/** Returns the id that PROBE_ROWS matches of each filter reach; null when there are not more. */
+async function probe(
+  tx: Queryable,
+  filters: readonly IndexedFilter[],
+  { order, rangeOf, values }: ProbeOptions,
+): Promise<(string | null)[]> {
   const probes = filters.map(
     ({ table, alias, column, value }) => `(
     select ${alias}.id
@@ -105,7 +124,7 @@ export async function findRarest<Filter extends IndexedFilter>(
   );
   const text = `select array[${probes.join(", ")}] as reached`;
   const [row] = await tx.query<{ reached: (string | null)[] }>(text, values);
-  return filters[farthest(row?.reached ?? [], order)];
+  return row?.reached ?? [];
 }
 
 /** The rarer a filter is, the farther its matches reach: to the end (null) when there are few. */

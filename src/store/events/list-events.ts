@@ -1,9 +1,10 @@
 import { onAbort } from "../../runtime/async/timeouts-and-retries.ts";
-import { firstIdAt } from "../../runtime/ids.ts";
+import { nearestIdAt } from "../../runtime/ids.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { DatabaseUnavailable, isStatementTimeout } from "../database/faults.ts";
 import {
   filterCondition,
+  findRare,
   findRarest,
   type IndexedFilter,
   type Order,
@@ -29,8 +30,9 @@ export interface EventSearch {
   filters: EventFilters;
 }
 
-/** How many events are due again after a replay, and how many cannot be delivered. */
-export interface EventCounts {
+/** How many events of a type are due again after a replay, and how many cannot be delivered. */
+interface TypeCount {
+  type: string;
   queued: number;
   held: number;
 }
@@ -74,10 +76,16 @@ export const listEvents = (db: Database, clientId: string, search: EventSearch):
 export async function findScannedFilter(
   tx: Queryable,
   clientId: string,
-  { page, filters }: EventSearch,
+  search: EventSearch,
 ): Promise<FilterName | undefined> {
   // A message has few events.
-  if (filters.message_id !== undefined) return "message_id";
+  if (search.filters.message_id !== undefined) return "message_id";
+  const rarest = await findRarest(tx, ...probeOf(clientId, search));
+  return rarest?.name;
+}
+
+/** Returns the filters of a search, and the rows among which their matches are compared. */
+function probeOf(clientId: string, { page, filters }: EventSearch) {
   const values: unknown[] = [];
   const bind: Bind = (value) => `$${values.push(value)}`;
   const client = bind(clientId);
@@ -87,17 +95,35 @@ export async function findScannedFilter(
     ...sinceIds(filters, bind),
     ...(until ? [`< ${bind(nextIdAt(until))}`] : []),
   ];
-  const rarest = await findRarest(tx, indexedFilters(filters, bind), {
+  const options = {
     order: orderOf(page),
-    rangeOf: (alias) => rangeOf(alias, client, ids),
+    rangeOf: (alias: string) => rangeOf(alias, client, ids),
     values,
-  });
-  return rarest?.name;
+  };
+  return [indexedFilters(filters, bind), options] as const;
 }
 
 interface EventCount {
   statuses: readonly string[];
   filters: Omit<EventFilters, "status">;
+}
+
+/**
+ * Returns the filter whose index a count scans: the status, unless another one has few matches. A count reads all matches
+ * of that filter, so their frequency at one end of the period does not tell its cost.
+ */
+export async function findCountedFilter(
+  tx: Queryable,
+  clientId: string,
+  filters: EventCount["filters"],
+): Promise<FilterName> {
+  if (filters.message_id !== undefined) return "message_id";
+  const [indexed, options] = probeOf(clientId, { page: { limit: 0 }, filters });
+  if (indexed.length === 0) return "status";
+  await tx.query("set local enable_bitmapscan = off");
+  const rare = await findRare(tx, indexed, options);
+  await tx.query("set local enable_bitmapscan to default");
+  return rare?.name ?? "status";
 }
 
 /** When counting ends without a result. */
@@ -107,24 +133,28 @@ export interface CountLimits {
   signal?: AbortSignal | undefined;
 }
 
-/** Counts with one statement, which Postgres itself ends at the limits: the result is then undefined. */
+/** Counts by type. Postgres itself ends the statement at the limits: the result is then undefined. */
 export async function countEvents(
   db: Database,
   clientId: string,
   { timeoutMs, signal, ...count }: EventCount & CountLimits,
-): Promise<EventCounts | undefined> {
-  const { text, values } = countStatement(clientId, count);
+): Promise<TypeCount[] | undefined> {
   try {
     return await db.transaction(async (tx) => {
       await tx.query(countSettings(timeoutMs));
-      const counting = tx.query<EventCounts>(text, values);
-      const [counts] = await (signal ? disconnectOnAbort(signal, counting) : counting);
-      return counts;
+      const counting = runCount(tx, clientId, count);
+      return signal ? disconnectOnAbort(signal, counting) : counting;
     });
   } catch (error) {
     if (isStatementTimeout(error) || signal?.aborted) return undefined;
     throw error;
   }
+}
+
+async function runCount(tx: Queryable, clientId: string, count: EventCount): Promise<TypeCount[]> {
+  const scanned = await findCountedFilter(tx, clientId, count.filters);
+  const { text, values } = countStatement(clientId, count, scanned);
+  return tx.query<TypeCount>(text, values);
 }
 
 /** Postgres ends the statement of a closed connection only when it is told to look. */
@@ -146,9 +176,9 @@ const disconnectOnAbort = <T>(signal: AbortSignal, counting: Promise<T>): Promis
 
 /**
  * Reads the deliveries of each status along their index, then their events: one by one or all together, as Postgres
- * expects few or many.
+ * expects few or many. With another filter scanned, it reads its few events, then their deliveries.
  */
-export function countStatement(clientId: string, { statuses, filters }: EventCount) {
+export function countStatement(clientId: string, { statuses, filters }: EventCount, scanned: FilterName) {
   const values: unknown[] = [];
   const bind: Bind = (value) => `$${values.push(value)}`;
   const client = bind(clientId);
@@ -158,16 +188,18 @@ export function countStatement(clientId: string, { statuses, filters }: EventCou
     slicesOf(filters, bind, {
       ...period,
       filters: [...indexed, statusFilter(bind(status))],
-      scanned: "status",
+      scanned,
     }),
   );
   const text = `
-  select count(*) filter (where not is_held)::integer as queued, count(*) filter (where is_held)::integer as held
+  select
+    type, count(*) filter (where not is_held)::integer as queued, count(*) filter (where is_held)::integer as held
   from (
-    select w.webhook_url is null or coalesce(e.key = any(w.disabled_keys), false) as is_held
-    from (${slices.map((slice) => selectSlice(slice, { client, column: "key" })).join(" union all ")}) e
+    select e.type, w.webhook_url is null or coalesce(e.key = any(w.disabled_keys), false) as is_held
+    from (${slices.map((slice) => selectSlice(slice, { client, isList: false })).join(" union all ")}) e
     left join webhook_configs w on w.client_id = ${client}
-  ) counted`;
+  ) counted
+  group by type`;
   return { text, values };
 }
 
@@ -190,7 +222,7 @@ export function listStatement(
     filters: indexedFilters(filters, bind),
     scanned,
   }).map(
-    (slice) => `(${selectSlice(slice, { client, column: "id" })}
+    (slice) => `(${selectSlice(slice, { client, isList: true })}
       order by id ${order}
       limit ${limit}
     )`,
@@ -282,18 +314,17 @@ function slicesOf({ until }: EventFilters, bind: Bind, slice: Slice): Slice[] {
  * Scans one table and looks up its rows in the other by id alone: with more conditions and no statistics, Postgres
  * may expect one row in each and compare all with all. A list stops early, so it looks up each row by itself.
  */
-function selectSlice(slice: Slice, { client, column }: { client: string; column: "id" | "key" }): string {
+function selectSlice(slice: Slice, { client, isList }: { client: string; isList: boolean }): string {
   const [alias, other]: [Alias, Alias] = slice.scanned === "status" ? ["d", "e"] : ["e", "d"];
   const checks = conditionsOn(other, slice);
-  const isList = column === "id";
   const lookup = `
       cross join lateral (
-        select ${other === "e" ? "e.key" : "d.id"}
+        select ${other === "e" ? "e.key, e.type" : "d.id"}
         from ${TABLES[other]} ${other}
         where ${[`${other}.client_id = ${client}`, `${other}.id = ${alias}.id`, ...checks].join("\n        and ")}${isList ? "\n        limit 1" : ""}
       ) ${other}`;
   return `
-      select ${isList ? alias : "e"}.${column}
+      select ${isList ? `${alias}.id` : "e.key, e.type"}
       from ${TABLES[alias]} ${alias}${isList && checks.length === 0 ? "" : lookup}
       where ${[...rangeOf(alias, client, slice.ids), ...conditionsOn(alias, slice)].join("\n      and ")}`;
 }
@@ -313,5 +344,4 @@ const rangeOf = (alias: string, client: string, ids: readonly string[]): string[
 /** The first id that is later than the time. */
 const nextIdAt = (time: Date): string => idAt(time.getTime() + 1);
 
-/** Limits the time to the range that an id can encode. */
-const idAt = (time: number) => firstIdAt("evt", Math.min(Math.max(time, 0), 2 ** 48 - 1));
+const idAt = (time: number) => nearestIdAt("evt", time);

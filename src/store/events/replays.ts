@@ -128,14 +128,14 @@ function firstIdOfEachHour(ids: readonly string[]): string[] {
   return [...idsByHour.values()];
 }
 
-/** Makes deliveries that still have `status` due now, in bulk; returns how many. `ids` must be sorted. */
+/** Makes deliveries that still have `status` due now, in bulk; returns their ids. `ids` must be sorted. */
 export async function replayDeliveries(
   db: Queryable,
   clientId: string,
   { ids, status }: { ids: readonly string[]; status: string },
-): Promise<number> {
-  if (ids.length === 0) return 0;
+): Promise<string[]> {
+  if (ids.length === 0) return [];
   const values = [clientId, ids, ids[0], ids.at(-1), status, firstIdOfEachHour(ids)];
-  const rows = await db.query(REPLAY, values);
-  return rows.length;
+  const rows = await db.query<{ id: string }>(REPLAY, values);
+  return rows.map(({ id }) => id);
 }

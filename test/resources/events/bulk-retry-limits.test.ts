@@ -1,5 +1,6 @@
 import { request } from "node:http";
 import t from "tap";
+import type { EventDraft } from "../../../src/domain/events/record-events.ts";
 import { HOUR } from "../../../src/runtime/durations.ts";
 import { configureWebhook, makeEvents } from "../../fixtures/events/events.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
@@ -20,15 +21,16 @@ const RUNNING_COUNTS = `
   and wait_event_type = 'Lock'
   and datname = current_database()`;
 
-/** A client with failed events. */
-async function makeFailedEvents(api: Api, count: number) {
+/** A client with failed events; `extra` are further ones of other kinds. */
+async function makeFailedEvents(api: Api, count: number, ...extra: Partial<EventDraft>[]) {
   const tenant = await makeTenant(api);
   await configureWebhook(api, tenant);
-  await makeEvents(api, tenant, ...Array.from({ length: count }, () => ({})));
+  const ids = await makeEvents(api, tenant, ...Array.from({ length: count }, () => ({})), ...extra);
   await api.db.query("update deliveries set state = 'failed' where client_id = $1", [tenant.id]);
   const { headers } = await tenant.createKey("webhooks:manage");
   return {
     headers,
+    ids,
     retryAll: (json: object = {}) => api.call("POST", PATH, { headers, json: { since, ...json } }),
     async countFailed() {
       const rows = await api.db.query("select from deliveries where client_id = $1 and state = 'failed'", [
@@ -51,10 +53,35 @@ t.test("limits of bulk retries", async (t) => {
     const { retryAll } = await makeFailedEvents(api, 1_200);
     await retryAll({ dry_run: true }); // authenticates, which is cached then
     statements.length = 0;
-    t.same((await retryAll({ dry_run: true })).body, { queued: 1_200, not_redispatched: 0 });
+    const by_type = { "message.received": 1_200 };
+    t.same((await retryAll({ dry_run: true })).body, { queued: 1_200, not_redispatched: 0, by_type });
     const [settings, ...rest] = statements.filter((text) => /deliveries|statement_timeout/.test(text));
     t.match(settings, /^set local statement_timeout = 4000/);
     t.equal(rest.length, 1);
+  });
+
+  t.test("a type that never occurs with the key costs nothing", async (t) => {
+    const { retryAll } = await makeFailedEvents(api, 1);
+    const impossible = { key: "chatapp", type: "lead.created" };
+    await retryAll(impossible); // authenticates, which is cached then
+    statements.length = 0;
+    for (const dry_run of [true, false]) {
+      const { status, body } = await retryAll({ ...impossible, dry_run });
+      t.equal(status, 202);
+      t.same(body, { queued: 0, not_redispatched: 0, by_type: {} });
+    }
+    t.same(statements, []);
+  });
+
+  t.test("events that are delivered while a bulk retry runs are not counted", async (t) => {
+    const { retryAll, ids } = await makeFailedEvents(api, 3, { type: "message.status" });
+    beforeStatement = async (text) => {
+      if (!isReplay(text)) return;
+      beforeStatement = async () => {};
+      await api.db.query("update deliveries set state = 'delivered' where id = $1", [ids[0]]);
+    };
+    const by_type = { "message.received": 2, "message.status": 1 };
+    t.same((await retryAll()).body, { queued: 3, not_redispatched: 0, by_type });
   });
 
   t.test("a dry run that Postgres does not finish in time is 503", async (t) => {

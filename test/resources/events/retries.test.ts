@@ -1,5 +1,7 @@
 import t from "tap";
 import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
+import { newId } from "../../../src/runtime/ids.ts";
+import type { NewEvent } from "../../../src/store/events/insert-events.ts";
 import {
   configureWebhook,
   makeEventAt,
@@ -12,6 +14,7 @@ import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
 const ABSENT = "evt_01k9zv3m5q8x7w2r4t6y0a1b2c";
+const NOTHING_QUEUED = { queued: 0, not_redispatched: 0, by_type: {} };
 const isoAgo = (milliseconds: number) => new Date(Date.now() - milliseconds).toISOString();
 
 /** A client with a webhook_url, and its API calls for retries. */
@@ -169,7 +172,7 @@ t.test("event retries", async (t) => {
     t.equal((await other.retry(id)).status, 404);
     t.equal((await other.retry(ABSENT)).status, 404);
     t.equal((await other.retry("evt_1")).status, 400);
-    t.same((await other.retryAll({ since: isoAgo(HOUR) })).body, { queued: 0, not_redispatched: 0 });
+    t.same((await other.retryAll({ since: isoAgo(HOUR) })).body, NOTHING_QUEUED);
     t.match(await readDelivery(api, id), { state: "failed" });
   });
 
@@ -180,14 +183,12 @@ t.test("event retries", async (t) => {
     for (const [index, id] of ids.entries())
       await updateDelivery(api, id, { state: states[index], attempts: index });
     const readStates = () => Promise.all(ids.map(async (id) => (await readDelivery(api, id)).state));
-    t.same(await retryAll({ since: isoAgo(HOUR), dry_run: true }).then(({ body }) => body), {
-      queued: 3,
-      not_redispatched: 0,
-    });
+    const counts = { queued: 3, not_redispatched: 0, by_type: { "message.received": 3 } };
+    t.same((await retryAll({ since: isoAgo(HOUR), dry_run: true })).body, counts);
     t.same(await readStates(), states, "a dry run changes nothing");
     const reply = await retryAll({ since: isoAgo(HOUR), dry_run: false });
     t.equal(reply.status, 202);
-    t.same(reply.body, { queued: 3, not_redispatched: 0 });
+    t.same(reply.body, counts);
     t.same(await readStates(), [...states.slice(0, 3), "pending", "pending", "pending"]);
     for (const [index, id] of ids.entries())
       t.match(await readDelivery(api, id), {
@@ -196,7 +197,7 @@ t.test("event retries", async (t) => {
         is_queued: states[index] !== "delivered",
         ...(index >= 3 ? { schedule_base: index } : {}),
       });
-    t.same((await retryAll({ since: isoAgo(HOUR) })).body, { queued: 0, not_redispatched: 0 });
+    t.same((await retryAll({ since: isoAgo(HOUR) })).body, NOTHING_QUEUED);
   });
 
   t.test("a bulk retry filters by status, key and time", async (t) => {
@@ -228,6 +229,56 @@ t.test("event retries", async (t) => {
     t.equal(await countMatching({ since: isoAgo(8 * DAY) }), 3);
   });
 
+  t.test("a bulk retry filters by type, channel and message", async (t) => {
+    const [{ tenant, retryAll }, other] = [await retriesOf(api), await retriesOf(api)];
+    const [channel_id, message_id] = [newId("ch"), newId("msg")];
+    const record = async (event: Partial<NewEvent>, owner = tenant, state = "failed") => {
+      const id = await makeEventAt(api, owner, Date.now() - DAY, event);
+      await updateDelivery(api, id, { state });
+      return id;
+    };
+    const status = { type: "message.status", channel_id, message_id };
+    await record({ type: "lead.created", key: "marketing" });
+    await record({ channel_id });
+    await record(status);
+    await record(status, tenant, "skipped");
+    await record(status, tenant, "delivered");
+    const late = { occurred_at: new Date(Date.now() - 3 * DAY), is_late: true };
+    await record({ ...status, type: "message.send_result", ...late });
+    const foreign = await record(status, other.tenant);
+    const since = isoAgo(2 * DAY);
+    const matches: [object, Record<string, number>][] = [
+      [{}, { "lead.created": 1, "message.received": 1, "message.status": 2 }],
+      [{ type: "lead.created" }, { "lead.created": 1 }],
+      [{ type: "message.status", key: "chatapp" }, { "message.status": 2 }],
+      [{ type: "message.status", status: "skipped" }, { "message.status": 1 }],
+      [{ type: "webhook.test" }, {}],
+      [{ channel_id }, { "message.received": 1, "message.status": 2 }],
+      [{ channel_id, key: "marketing" }, {}],
+      [{ channel_id: newId("ch") }, {}],
+      [{ message_id }, { "message.status": 2 }],
+      [{ message_id, type: "message.received" }, {}],
+      [{ message_id, until: isoAgo(HOUR) }, { "message.status": 2 }],
+      [
+        { message_id, since: isoAgo(4 * DAY), until: isoAgo(HOUR) },
+        { "message.status": 2, "message.send_result": 1 },
+      ],
+      [{ channel_id, since: isoAgo(4 * DAY), until: isoAgo(2 * DAY) }, { "message.send_result": 1 }],
+    ];
+    for (const [filters, by_type] of matches) {
+      const { body } = await retryAll({ since, dry_run: true, ...filters });
+      const queued = Object.values(by_type).reduce((sum, count) => sum + count, 0);
+      t.same(body, { queued, not_redispatched: 0, by_type }, JSON.stringify(filters));
+    }
+    const queueOnce = { since, message_id, type: "message.status" };
+    const counts = { queued: 2, not_redispatched: 0, by_type: { "message.status": 2 } };
+    t.same((await retryAll(queueOnce)).body, counts);
+    t.same((await retryAll(queueOnce)).body, NOTHING_QUEUED);
+    t.same((await retryAll({ since, channel_id })).body.by_type, { "message.received": 1 });
+    t.same((await retryAll({ since, type: "lead.created" })).body.by_type, { "lead.created": 1 });
+    t.match(await readDelivery(api, foreign), { state: "failed" });
+  });
+
   t.test("a bulk retry counts deliveries of disabled keys separately and skips them", async (t) => {
     const { tenant, recordEvents, retryAll } = await retriesOf(api);
     const [chat, lead, signup] = (await recordEvents(
@@ -237,10 +288,15 @@ t.test("event retries", async (t) => {
     )) as [string, string, string];
     for (const id of [chat, lead, signup]) await updateDelivery(api, id, { state: "failed" });
     await configureWebhook(api, tenant, { url: null });
-    t.same((await retryAll({ since: isoAgo(HOUR) })).body, { queued: 0, not_redispatched: 3 });
+    t.same((await retryAll({ since: isoAgo(HOUR) })).body, { ...NOTHING_QUEUED, not_redispatched: 3 });
     await configureWebhook(api, tenant, { disabledKeys: ["chatapp"] });
+    const by_type = { "lead.created": 1, "channel.connected": 1 };
     for (const dry_run of [true, false])
-      t.same((await retryAll({ since: isoAgo(HOUR), dry_run })).body, { queued: 2, not_redispatched: 1 });
+      t.same((await retryAll({ since: isoAgo(HOUR), dry_run })).body, {
+        queued: 2,
+        not_redispatched: 1,
+        by_type,
+      });
     t.match(await readDelivery(api, chat), { state: "failed", is_queued: false, is_bulk: false });
     for (const id of [lead, signup])
       t.match(await readDelivery(api, id), { state: "pending", deaths: 0, is_bulk: true });
@@ -249,12 +305,14 @@ t.test("event retries", async (t) => {
   t.test("a bulk retry processes more than one batch", async (t) => {
     const { tenant, recordEvents, retryAll } = await retriesOf(api);
     const eventCount = 2_500;
-    await recordEvents(...Array.from({ length: eventCount }, () => ({})));
+    const types = ["message.status", ...Array(4).fill("message.received")];
+    await recordEvents(...Array.from({ length: eventCount }, (_, index) => ({ type: types[index % 5] })));
     await api.db.query("update deliveries set state = 'failed' where client_id = $1", [tenant.id]);
     for (const dry_run of [true, false])
       t.same((await retryAll({ since: isoAgo(HOUR), dry_run })).body, {
         queued: eventCount,
         not_redispatched: 0,
+        by_type: { "message.received": 2_000, "message.status": 500 },
       });
     const notQueued = await api.db.query("select 1 from deliveries where client_id = $1 and not is_bulk", [
       tenant.id,
@@ -281,7 +339,12 @@ t.test("event retries", async (t) => {
       ["/key", { since, key: "messages" }],
       ["/key", { since, key: null }],
       ["/dry_run", { since, dry_run: "true" }],
-      ["/type", { since, type: "lead.created" }],
+      ["/type", { since, type: "lead" }],
+      ["/type", { since, type: null }],
+      ["/channel_id", { since, channel_id: "ch_1" }],
+      ["/channel_id", { since, channel_id: [newId("ch")] }],
+      ["/message_id", { since, message_id: newId("ch") }],
+      ["/ad_account_id", { since, ad_account_id: newId("ch") }],
     ];
     for (const [path, json] of bad) {
       const { status, body } = await retryAll(json);

@@ -99,7 +99,7 @@ t.test("a settled row that changes late has its hour computed again", async (t) 
     { ...update, id: arriving, delivered: new Date().toISOString() },
   ]);
   await retryEvent(db, clientId, retried);
-  t.equal(await replayDeliveries(db, clientId, { ids: [replayed], status: "failed" }), 1);
+  t.same(await replayDeliveries(db, clientId, { ids: [replayed], status: "failed" }), [replayed]);
   const attempt = { delivered: true, statusCode: 200, durationMs: 5, error: null, excerpt: null };
   await finishSingleAttempt(db, clientId, { id: tested, ...attempt });
   t.equal(await context.countLateChanges(), 5);
