@@ -278,7 +278,6 @@ t.test(`no source file has more than ${MAX_FILE_LINES} lines`, async (t) => {
 const SMALL_FILES: Record<string, string> = {
   "src/queue/queue-hold.ts":
     "operators and developers look the hold up by its name, and no other file is about it",
-  "src/resources/audit/routes.ts": "each resource has a folder with its routes",
 };
 const MAX_SMALL_FILES = 15;
 

@@ -3,7 +3,14 @@ import { deleteClient } from "../domain/tenants/delete-client.ts";
 import { listAudit } from "../store/tenants/audit-log.ts";
 import { createClient, listClients } from "../store/tenants/clients.ts";
 import { type Command, confirmWithName, defineCommand, requireClient } from "./command-line/command.ts";
-import { DEFAULT_LISTED_ROWS, flag, OPTION, optional, required } from "./command-line/options.ts";
+import {
+  DEFAULT_LISTED_ROWS,
+  flag,
+  OPTION,
+  optional,
+  parsePeriod,
+  required,
+} from "./command-line/options.ts";
 import { readFirstRows, toText } from "./command-line/output.ts";
 
 export const CLIENT_COMMANDS: readonly Command[] = [
@@ -60,11 +67,13 @@ export const AUDIT_COMMANDS: readonly Command[] = [
       client: required(OPTION.client),
       action: anyText("only this action, such as key.created"),
       actorId: anyText("only entries of this user or API key"),
+      since: optional({ ...OPTION.time, about: `entries made at or after this, ${OPTION.time.about}` }),
+      until: optional({ ...OPTION.time, about: "entries made at or before this" }),
       limit: optional(OPTION.limit),
     },
-    async run({ client, action, actorId, limit = DEFAULT_LISTED_ROWS }, context) {
+    async run({ client, action, actorId, since, until, limit = DEFAULT_LISTED_ROWS }, context) {
+      const filters = { action, actor_id: actorId, ...parsePeriod({ since, until }) };
       await requireClient(context, client);
-      const filters = { action, actor_id: actorId };
       const rows = await readFirstRows(context, limit, (page) =>
         listAudit(context.db, client, { page, ...filters }),
       );

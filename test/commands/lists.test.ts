@@ -110,6 +110,22 @@ t.test("lists of the command line", async (t) => {
       /^at +action +actor +target .*details\n/,
     );
     t.equal((await list("audit", "--limit", "1")).json.data.length, 1);
+    const { at } = all[0];
+    const having = (isIncluded: (entryAt: string) => boolean) =>
+      all.filter((entry: (typeof all)[number]) => isIncluded(entry.at));
+    t.same(
+      (await list("audit", "--since", at, "--until", at)).json.data,
+      having((other) => other === at),
+    );
+    const [before, after] = [-1, 1].map((offset) => new Date(Date.parse(at) + offset).toISOString());
+    t.same((await list("audit", "--since", after as string)).json, { data: [] });
+    t.same(
+      (await list("audit", "--until", before as string)).json.data,
+      having((other) => other < at),
+    );
+    const wrong = ["--since", at, "--until", before as string];
+    t.match(await list("audit", ...wrong), { code: 2, err: /--since must not be later than --until/ });
+    t.equal((await list("audit", "--until", "now")).code, 2);
   });
 
   t.test("an unknown client fails, and wrong options are usage errors", async (t) => {

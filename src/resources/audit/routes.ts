@@ -1,8 +1,8 @@
 import { toAuditEntry } from "../../domain/tenants/audit-actors.ts";
-import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
+import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
 import { auditEntry } from "../../schema/tenants.ts";
-import { Type } from "../../schema/types.ts";
+import { Type, timestamp } from "../../schema/types.ts";
 import { listAudit } from "../../store/tenants/audit-log.ts";
 
 export function auditRoutes(): Route[] {
@@ -17,7 +17,8 @@ export function auditRoutes(): Route[] {
       reply: listOf(auditEntry),
       async handle({ db, caller, query, cursors }) {
         const page = pageRequest(query, cursors);
-        const rows = await listAudit(db, caller.clientId, { page, ...query });
+        const { action, actor_id } = query;
+        const rows = await listAudit(db, caller.clientId, { page, action, actor_id, ...periodOf(query) });
         return listById(rows, toAuditEntry, { page, cursors });
       },
     }),
@@ -33,6 +34,18 @@ const auditFilters = {
       maxLength: 200,
       description: "Only entries of this user or API key",
       examples: ["usr_01k9zv3m5q8x7w2r4t6y0a1b2c"],
+    }),
+  ),
+  since: Type.Optional(
+    timestamp({
+      description: "Only entries made at or after this time",
+      examples: ["2026-11-01T00:00:00.000Z"],
+    }),
+  ),
+  until: Type.Optional(
+    timestamp({
+      description: "Only entries made at or before this time",
+      examples: ["2026-11-02T00:00:00.000Z"],
     }),
   ),
 };

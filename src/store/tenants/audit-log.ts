@@ -1,6 +1,7 @@
-import { newId } from "../../runtime/ids.ts";
+import { HOUR } from "../../runtime/durations.ts";
+import { nearestIdAt, newId } from "../../runtime/ids.ts";
 import { type Queryable, sql } from "../database/database.ts";
-import { byNewest, type PageRequest, readPage } from "../database/paging.ts";
+import { byNewest, MAX_ID, type PageRequest, readPage } from "../database/paging.ts";
 import { aliveClient } from "./clients.ts";
 
 export interface AuditRow {
@@ -37,6 +38,9 @@ export interface AuditEntry {
 export interface AuditFilters {
   action?: string | undefined;
   actor_id?: string | undefined;
+  /** The time of the entry; both bounds are inclusive. */
+  since?: Date;
+  until?: Date;
 }
 
 const INSERT = sql(`
@@ -48,7 +52,11 @@ const LIST = byNewest(`
   from audit_log
   where client_id = $1
   and ($4::text is null or action = $4)
-  and ($5::text is null or actor_id = $5)`);
+  and ($5::text is null or actor_id = $5)
+  and ($6::timestamptz is null or at >= $6)
+  and ($7::timestamptz is null or at < $7)
+  and id >= $8
+  and id < $9`);
 
 const INSERT_TARGETS = sql(`
   insert into audit_log (id, client_id, actor_type, actor_id, actor_name, action, target, address, request_id, details)
@@ -120,9 +128,30 @@ export async function recordAuditOfClients(
   await tx.query(INSERT_OF_CLIENTS, [JSON.stringify(rows), type, id, name, action]);
 }
 
+/**
+ * The longest time between the time in an entry's id and its `at`: the process makes the id by its own clock, and Postgres
+ * sets `at` to the start of the transaction.
+ */
+const ID_TOLERANCE_MS = 1 * HOUR;
+
+/** The ids bound the search of a period: otherwise an old period would cost a look at all newer entries. */
 export const listAudit = (
   db: Queryable,
   clientId: string,
-  { page, action, actor_id }: AuditFilters & { page: PageRequest },
-): Promise<AuditRow[]> =>
-  readPage(db, clientId, { page, statements: LIST, filters: [action ?? null, actor_id ?? null] });
+  { page, action, actor_id, since, until }: AuditFilters & { page: PageRequest },
+): Promise<AuditRow[]> => {
+  // Clients see milliseconds of `at`, which has microseconds.
+  const end = until && new Date(until.getTime() + 1);
+  return readPage(db, clientId, {
+    page,
+    statements: LIST,
+    filters: [
+      action ?? null,
+      actor_id ?? null,
+      since ?? null,
+      end ?? null,
+      since ? nearestIdAt("aud", since.getTime() - ID_TOLERANCE_MS) : "",
+      end ? nearestIdAt("aud", end.getTime() + ID_TOLERANCE_MS) : MAX_ID,
+    ],
+  });
+};

@@ -1,5 +1,9 @@
 import { randomBytes } from "node:crypto";
 import t from "tap";
+import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
+import { firstIdAt } from "../../../src/runtime/ids.ts";
+import type { PageRequest } from "../../../src/store/database/paging.ts";
+import { type AuditFilters, listAudit } from "../../../src/store/tenants/audit-log.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
 import { makeTenant, PASSWORD, type SignedInUser } from "../../fixtures/tenants/tenants.ts";
@@ -36,6 +40,46 @@ async function performAuditedActions(api: Api, headers: Record<string, string>) 
     secrets: [key.key.slice(-43), fresh.key.slice(-43), user.password, NEW_PASSWORD, PASSWORD],
   };
 }
+
+/** Inserts entries, each a millisecond later than the one before; their ids are made by a clock that is ahead. */
+const insertEntries = (
+  api: Api,
+  clientId: string,
+  {
+    at,
+    aheadMs = 0,
+    action = "test.made",
+    count = 1,
+  }: {
+    at: string;
+    aheadMs?: number;
+    action?: string;
+    count?: number;
+  },
+) =>
+  api.db.query(
+    `insert into audit_log (client_id, id, at, actor_type, actor_id, actor_name, action, details)
+    select $1, $2 || lpad(i::text, 16, '0'), $3::timestamptz + i * interval '1 ms', 'service', 'test', 'A test', $4, '{}'
+    from generate_series(0, $5 - 1) i`,
+    [clientId, firstIdAt("aud", Date.parse(at) + aheadMs), at, action, count],
+  );
+
+/** Counts the entries that Postgres reads for a page, with the plan that fits its values and with the one for any. */
+const countReads = (api: Api, clientId: string, search: AuditFilters & { page: PageRequest }) =>
+  api.db.transaction(async (tx) => {
+    const readCounter = async () => {
+      const [row] = await tx.query<{ read: string }>(
+        "select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables where relname = 'audit_log'",
+      );
+      return Number(row?.read);
+    };
+    const before = await readCounter();
+    for (const mode of ["force_custom_plan", "force_generic_plan"]) {
+      await tx.query(`set local plan_cache_mode = ${mode}`);
+      await listAudit(tx, clientId, search);
+    }
+    return (await readCounter()) - before;
+  });
 
 t.test("audit log", async (t) => {
   const api = await startApi(t, { settings: { TRUST_PROXY: "1" } });
@@ -154,6 +198,72 @@ t.test("audit log", async (t) => {
       "?limit=0",
     ])
       t.equal((await audit(query)).status, 400, query);
+  });
+
+  t.test("a period has exactly the entries made in it, whatever the clock of their ids", async (t) => {
+    const [tenant, other] = [await makeTenant(api), await makeTenant(api)];
+    const owner = await tenant.createUser("owner");
+    for (const [action, at, aheadMs] of [
+      ["before", "2026-06-01T11:59:59.999999Z", 0],
+      ["first", "2026-06-01T12:00:00.000Z", 0],
+      ["slow clock", "2026-06-01T12:00:00.001Z", -50 * MINUTE],
+      ["fast clock", "2026-06-01T12:30:00.000Z", 50 * MINUTE],
+      ["last", "2026-06-01T13:00:00.000999Z", 0],
+      ["after", "2026-06-01T13:00:00.001Z", 0],
+    ] as const)
+      await insertEntries(api, tenant.id, { action, at, aheadMs });
+    await insertEntries(api, other.id, { at: "2026-06-01T12:30:00Z" });
+    const audit = auditOf(api, owner);
+    const actions = async (query: string) =>
+      (await audit(query)).body.data.map(({ action }: Entry) => action).sort();
+    const [since, until] = ["since=2026-06-01T12:00:00Z", "until=2026-06-01T15:00:00%2B02:00"];
+    const inside = ["fast clock", "first", "last", "slow clock"];
+    t.same(await actions(`?${since}&${until}`), inside);
+    t.same(await actions(`?${since}`), ["after", ...inside]);
+    t.same(await actions(`?${until}`), ["before", ...inside]);
+    t.same(await actions(`?${since}&${until}&action=first`), ["first"]);
+    t.same(await actions(`?${since}&until=2026-06-01T12:00:00Z`), ["first"]);
+    t.same(await actions("?since=0000-01-01T00:00:00Z&until=9999-12-31T23:59:59-23:59"), [
+      "after",
+      "before",
+      ...inside,
+    ]);
+    t.same(await actions("?since=9999-12-31T23:59:59Z"), []);
+    const all = (await audit(`?${since}&${until}`)).body.data;
+    const pages = await readPages<Entry>((query) => audit(`${query}&${since}&${until}`), 3);
+    t.same(pages, { forward: all, backward: all });
+    const bad: [string, string][] = [
+      ["/since", `?${until}&since=2026-06-01T13:00:00.001Z`],
+      ["/since", "?since=yesterday"],
+      ["/since", "?since=2016-12-31T23:59:60Z"],
+      ["/until", "?until=2026-06-01"],
+      ["/until", `?${until}&until=2026-06-02T00:00:00Z`],
+    ];
+    for (const [path, query] of bad) {
+      const { status, body } = await audit(query);
+      t.equal(status, 400, query);
+      t.match(body, { error: "validation_failed", details: [{ path }] }, query);
+    }
+  });
+
+  t.test("a period costs nothing for the entries before and after it", async (t) => {
+    const { id } = await makeTenant(api);
+    const many = Date.parse("2026-06-01T12:00:00Z");
+    const isoAt = (offset: number) => new Date(many + offset).toISOString();
+    await insertEntries(api, id, { at: isoAt(0), count: 50_000 });
+    for (const days of [-2, -1, 1, 2]) await insertEntries(api, id, { at: isoAt(days * DAY) });
+    const [before, after] = [new Date(many - 2 * HOUR), new Date(many + 2 * HOUR)];
+    const searches: [AuditFilters, object][] = [
+      [{ until: before }, {}],
+      [{ since: new Date(many - 3 * DAY), until: before, action: "none" }, { before: "" }],
+      [{ since: after }, {}],
+      [{ since: after, action: "none" }, { before: "" }],
+    ];
+    for (const [filters, position] of searches) {
+      const search = { ...filters, page: { limit: 25, ...position } };
+      const read = await countReads(api, id, search);
+      t.ok(read < 100, `${read} entries for ${JSON.stringify(search)}`);
+    }
   });
 
   t.test("the audit log is paged newest first, forward and backward, also when filtered", async (t) => {
