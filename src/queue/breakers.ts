@@ -245,13 +245,21 @@ async function readBreaker(
   return text === null ? undefined : JSON.parse(text);
 }
 
+/** The state of a breaker, and when an open one lets the next probe through; null unless it is open. */
+export interface SharedBreakerState {
+  state: BreakerState["state"];
+  until: Date | null;
+}
+
 /** Reads the state that the dispatchers share. Closed while Redis is unavailable: each dispatcher then decides alone. */
 export async function readBreakerState(
   { redis, tags }: { redis: RedisClient; tags: readonly number[] },
   { clientId, origin }: Destination,
-): Promise<BreakerState["state"]> {
+): Promise<SharedBreakerState> {
   const breaker = await readBreaker(redis, tags, clientId).catch(() => undefined);
-  return stateAt(breaker?.origin === origin ? breaker : undefined, Date.now()).state;
+  const now = Date.now();
+  const state = stateAt(breaker?.origin === origin ? breaker : undefined, now);
+  return { state: state.state, until: state.state === "open" ? new Date(now + state.remaining) : null };
 }
 
 /** Reads the breakers of one tag that are not closed, by client. Throws while Redis is unavailable. */

@@ -10,6 +10,7 @@ import {
   isExpired,
   newFailureCounts,
   openDuration,
+  readBreakerState,
   shouldOpen,
 } from "../../src/queue/breakers.ts";
 import { HOUR, MINUTE, SECOND } from "../../src/runtime/durations.ts";
@@ -251,6 +252,25 @@ t.test("breakers work in a Redis Cluster", async (t) => {
   }
   await one.refresh();
   t.same(one.counts(), { open: 0, half_open: 0 });
+});
+
+t.test("the shared state says until when a breaker is open", async (t) => {
+  const [redis, tags, closed] = [await connectRedis(t), [18], { state: "closed", until: null }];
+  const open = (failing: Destination, offset: number) =>
+    failTimes(createBreakers(redis, tags, { now: () => Date.now() + offset }), failing, 5);
+  const read = (destination: Destination) => readBreakerState({ redis, tags }, destination);
+  const [failing, skewed] = [newDestination(), newDestination()];
+  t.same(await read(failing), closed);
+  await open(failing, -HOUR);
+  t.same(await read(failing), { state: "half_open", until: null });
+  // By a clock that is ahead: the breaker is open for 5 s of the reader's clock.
+  await open(skewed, HOUR);
+  const before = Date.now();
+  const { state, until } = await read(skewed);
+  t.equal(state, "open");
+  t.ok(Number(until) >= before + 5 * SECOND && Number(until) <= Date.now() + 5 * SECOND);
+  t.same(await read({ ...skewed, origin: "https://b.example" }), closed);
+  t.same(await readBreakerState({ redis: openProducer(t), tags }, skewed), closed, "without Redis");
 });
 
 /** Each letter is a call, "b" a failed one; the calls are `secondsApart`. */

@@ -1,4 +1,4 @@
-import { readBreakerState } from "../../queue/breakers.ts";
+import { readBreakerState, type SharedBreakerState } from "../../queue/breakers.ts";
 import type { RedisClient } from "../../queue/redis.ts";
 import { timeOfId } from "../../runtime/ids.ts";
 import { EVENT_KEYS, type EventKey } from "../../schema/enumerations.ts";
@@ -14,14 +14,19 @@ export interface QueueStatsParts {
   tags: readonly number[];
 }
 
-type BreakerState = Awaited<ReturnType<typeof readBreakerState>>;
+interface BackendState {
+  breaker: SharedBreakerState["state"];
+  /** Scheme, host and port of the backend; null while the breaker is closed. */
+  origin: string | null;
+  /** When the open breaker lets the next probe through; null unless it is open. */
+  next_probe_at: string | null;
+}
 
-interface KeyQueue {
+interface KeyQueue extends BackendState {
   key: EventKey | null;
   waiting: number;
   /** When the oldest waiting event was accepted. */
   oldest_waiting_at: string | null;
-  breaker: BreakerState;
 }
 
 export interface QueueStats {
@@ -48,27 +53,31 @@ async function readQueueStats(parts: QueueStatsParts, clientId: string): Promise
   // One after the other: a request uses one connection.
   const { held } = await readQueueHold(parts.db);
   const rows = await countWaitingDeliveries(parts.db, clientId);
-  const breaker = await readBreaker(parts, clientId);
+  const backend = await readBackendState(parts, clientId);
   const keys = rows.some(({ key }) => key === null) ? [...EVENT_KEYS, null] : EVENT_KEYS;
   return {
     held,
-    data: keys.map((key) => toKeyQueue(key, { row: rows.find((row) => row.key === key), breaker })),
+    data: keys.map((key) => toKeyQueue(key, { row: rows.find((row) => row.key === key), backend })),
   };
 }
 
 /** All keys of a client have the same backend, so they share its circuit breaker. */
-async function readBreaker({ db, ...parts }: QueueStatsParts, clientId: string): Promise<BreakerState> {
+async function readBackendState({ db, ...parts }: QueueStatsParts, clientId: string): Promise<BackendState> {
   const { webhook_url } = await findWebhookConfig(db, clientId);
-  if (webhook_url === null) return "closed";
-  return readBreakerState(parts, { clientId, origin: new URL(webhook_url).origin });
+  if (webhook_url === null) return CLOSED;
+  const { origin } = new URL(webhook_url);
+  const { state, until } = await readBreakerState(parts, { clientId, origin });
+  return state === "closed" ? CLOSED : { breaker: state, origin, next_probe_at: toTimestamp(until) };
 }
+
+const CLOSED: BackendState = { breaker: "closed", origin: null, next_probe_at: null };
 
 const toKeyQueue = (
   key: EventKey | null,
-  { row, breaker }: { row: WaitingDeliveries | undefined; breaker: BreakerState },
+  { row, backend }: { row: WaitingDeliveries | undefined; backend: BackendState },
 ): KeyQueue => ({
   key,
   waiting: row?.waiting ?? 0,
   oldest_waiting_at: row ? toTimestamp(new Date(timeOfId(row.oldest_id))) : null,
-  breaker,
+  ...backend,
 });

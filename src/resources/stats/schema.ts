@@ -94,6 +94,17 @@ export const queueStats = object(
             description:
               "Circuit breaker of your backend. `open`: it failed too often and gets no events for a while; `half_open`: one event tests it",
           }),
+          origin: nullable(
+            Type.String({
+              description: "Scheme, host and port of your backend; null while the breaker is closed",
+              examples: ["https://backend.example"],
+            }),
+          ),
+          next_probe_at: nullable(
+            timestamp({
+              description: "When the next event tests your backend; null unless the breaker is open",
+            }),
+          ),
         },
         { title: "KeyQueueDto" },
       ),

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import t from "tap";
-import { createBreakers } from "../../../src/queue/breakers.ts";
+import { createBreakers, openDuration } from "../../../src/queue/breakers.ts";
 import { tagsOf } from "../../../src/queue/wake-ups.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { DAY, HOUR } from "../../../src/runtime/durations.ts";
@@ -153,9 +153,11 @@ t.test("statistics", async (t) => {
   t.test("the queue shows the waiting events of each key and the circuit breaker", async (t) => {
     const waiting = await makeTenant(api);
     const readQueue = await createReader(api, waiting);
-    const idle = KEYS.map((key) => ({ key, waiting: 0, oldest_waiting_at: null, breaker: "closed" }));
+    const closed = { breaker: "closed", origin: null, next_probe_at: null };
+    const idle = KEYS.map((key) => ({ key, waiting: 0, oldest_waiting_at: null, ...closed }));
     t.same((await readQueue("queue")).body, { held: false, data: idle });
-    await configureWebhook(api, waiting);
+    await configureWebhook(api, waiting, { url: "https://backend.example:8443/hooks" });
+    t.same((await readQueue("queue")).body, { held: false, data: idle });
     const [first, retried, unkeyed] = (await makeEvents(api, waiting, {}, {}, { key: null })) as string[];
     await updateDelivery(api, retried as string, { state: "retrying" });
     const [done] = (await makeEvents(api, waiting, { key: "marketing" })) as [string];
@@ -163,17 +165,28 @@ t.test("statistics", async (t) => {
     const redis = new Redis(settings.REDIS_URL as string);
     t.teardown(() => redis.disconnect());
     const breakers = createBreakers(redis, tagsOf(api.config));
-    const destination = { clientId: waiting.id, origin: "https://backend.example" };
+    const destination = { clientId: waiting.id, origin: "https://backend.example:8443" };
     // Five failures open the breaker, and five failed probes keep it open for minutes.
+    const openedFrom = Date.now();
     for (let call = 0; call < 10; call++)
       await breakers.recordResult(destination, { isFailure: true, isProbe: call >= 5 });
+    const openedUntil = Date.now();
     const { data } = (await readQueue("queue")).body;
     const at = (id: string | undefined) => new Date(timeOfId(id as string)).toISOString();
-    t.same(data[0], { key: "chatapp", waiting: 2, oldest_waiting_at: at(first), breaker: "open" });
-    t.same(data[3], { key: "marketing", waiting: 0, oldest_waiting_at: null, breaker: "open" });
-    t.same(data[6], { key: null, waiting: 1, oldest_waiting_at: at(unkeyed), breaker: "open" });
+    const { next_probe_at } = data[0];
+    const openedAt = Date.parse(next_probe_at) - openDuration(5);
+    t.ok(openedAt >= openedFrom && openedAt <= openedUntil, next_probe_at);
+    const open = { breaker: "open", origin: destination.origin, next_probe_at };
+    t.same(data[0], { key: "chatapp", waiting: 2, oldest_waiting_at: at(first), ...open });
+    t.same(data[3], { key: "marketing", waiting: 0, oldest_waiting_at: null, ...open });
+    t.same(data[6], { key: null, waiting: 1, oldest_waiting_at: at(unkeyed), ...open });
+    const halfOpened = createBreakers(redis, tagsOf(api.config), { now: () => Date.now() - HOUR });
+    for (let call = 0; call < 5; call++)
+      await halfOpened.recordResult(destination, { isFailure: true, isProbe: false });
+    const halfOpen = { breaker: "half_open", origin: destination.origin, next_probe_at: null };
+    t.match((await readQueue("queue")).body.data[0], halfOpen);
     await configureWebhook(api, waiting, { url: "https://other.example/hooks" });
-    t.equal((await readQueue("queue")).body.data[0].breaker, "closed", "another backend");
+    t.match((await readQueue("queue")).body.data[0], closed, "another backend");
     await holdQueue(api.db);
     t.equal((await readQueue("queue")).body.held, true);
     await releaseQueue(api.db);
