@@ -190,6 +190,18 @@ export type EventStatus = (typeof EVENT_STATUSES)[number];
 export const SKIP_REASONS = ["disabled", "not_configured"] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
+/** The steps of a client's setup, in the order in which a new client takes them. */
+export const SETUP_STEPS = [
+  "webhook_address",
+  "webhook_secret",
+  "channel",
+  "message",
+  "event",
+  "terms",
+  "ad_account",
+] as const;
+export type SetupStep = (typeof SETUP_STEPS)[number];
+
 /** The values of the fields of `GET /readyz`. */
 export const READINESS_STATUSES = ["ready", "degraded", "unavailable"] as const;
 

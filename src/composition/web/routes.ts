@@ -23,6 +23,7 @@ import { mediaRoutes } from "../../resources/marketing/media/routes.ts";
 import { oauthRoutes } from "../../resources/marketing/oauth/routes.ts";
 import { termsRoutes } from "../../resources/marketing/terms/routes.ts";
 import { outboundRoutes } from "../../resources/outbound/routes.ts";
+import { setupRoutes } from "../../resources/setup/routes.ts";
 import { statsRoutes } from "../../resources/stats/routes.ts";
 import { templateRoutes } from "../../resources/templates/routes.ts";
 import { userRoutes } from "../../resources/users/routes.ts";
@@ -71,6 +72,7 @@ interface Resource {
 /** All resources; add a new one here. */
 const RESOURCES: readonly Resource[] = [
   { tag: "Authentication", routes: authRoutes },
+  { tag: "Setup", routes: setupRoutes },
   { tag: "API keys", routes: keyRoutes },
   { tag: "Users", routes: userRoutes },
   { tag: "Channels", routes: channelRoutes },

@@ -62,6 +62,7 @@ function tagsOf(routes: readonly Route[]): Json[] {
 /** The sections of the API reference, in order. A route names its section as its tag. */
 const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   Authentication: "Sign in and out, and read what a credential may do.",
+  Setup: "Which steps of the setup your client has completed, and what to do next.",
   "API keys": "Keys for your backends. Owners and admins create, rotate and revoke them.",
   Users: "The people of your client who sign in to the console.",
   Channels: "The phone numbers, pages and photo accounts through which your client exchanges messages.",
