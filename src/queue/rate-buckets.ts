@@ -15,6 +15,8 @@ export interface Wish {
 
 /** A tenth less than the promise: requests start a little after their tokens were taken, with delays that vary. */
 const CAPACITY_MS = 0.9 * SECOND;
+/** A channel whose bucket needs longer to be full uses its rate up: its messages wait for tokens. */
+export const BUSY_FULL_MS = CAPACITY_MS / 2;
 /** An empty channel sleeps until the tokens of this time are there: its backlog is claimed in batches, not row by row. */
 const REFILL_MS = 50;
 /** The client repeats a GIVE after a lost connection, at least 100 ms later: it may already have run. */

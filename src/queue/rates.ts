@@ -1,6 +1,7 @@
 import { SECOND } from "../runtime/durations.ts";
 import {
   type Answer,
+  BUSY_FULL_MS,
   createLocalBuckets,
   createSharedBuckets,
   rateKey,
@@ -229,7 +230,7 @@ interface LimitParts {
   tags: readonly number[];
 }
 
-/** Ids of the channels whose bucket is not full, or that pause. Throws while Redis is unavailable. */
+/** Ids of the channels whose bucket is less than half full, or that pause. Throws while Redis is unavailable. */
 export async function listLimitedChannels(
   { redis, tags }: LimitParts,
   channels: readonly ChannelRef[],
@@ -241,9 +242,13 @@ export async function listLimitedChannels(
         .filter(({ clientId }) => tagOf(clientId, tags) === tag)
         .map(({ channelId }) => channelId);
       if (ids.length === 0) return;
-      const values = await redis.mget(ids.flatMap((id) => [rateKey(tag, id), pauseKey(tag, id)]));
-      for (const [index, value] of values.entries())
-        if (value !== null) limited.add(ids[Math.floor(index / 2)] as string);
+      // A bucket expires when it is full.
+      const [pauses, buckets] = await Promise.all([
+        redis.mget(ids.map((id) => pauseKey(tag, id))),
+        redis.pipeline(ids.map((id) => ["pttl", rateKey(tag, id)])).exec(),
+      ]);
+      for (const [index, id] of ids.entries())
+        if (pauses[index] !== null || Number(buckets?.[index]?.[1]) > BUSY_FULL_MS) limited.add(id);
     }),
   );
   return limited;

@@ -478,19 +478,20 @@ t.test("a channel that pauses sleeps, and is limited until then like one that us
     takeOne,
     sleepOf,
   } = createDispatcher(redis, {
-    perSecond: 10,
+    perSecond: 0.1,
     now: () => time,
   });
-  const [paused, used, idle] = [newChannel(), newChannel(), newChannel()];
+  const [paused, used, light, idle] = [newChannel(), newChannel(), newChannel(), newChannel()];
   pauseChannel(paused, 60_000);
   pauseChannel(paused, 30_000);
   await redis.set("{18}:since", "0");
-  t.equal(await takeOne(used, 5), 5);
+  t.equal(await takeOne(used, 5), 1);
+  t.equal(await createDispatcher(redis, { perSecond: 10 }).takeOne(light, 1), 1);
   t.same(
     [paused, idle].map(({ channelId }) => sleepOf(channelId)),
     [60_000, 0],
   );
-  const limited = await listLimitedChannels({ redis, tags: TAGS }, [paused, used, idle]);
+  const limited = await listLimitedChannels({ redis, tags: TAGS }, [paused, used, light, idle]);
   t.same(limited, new Set([paused.channelId, used.channelId]));
   time = 60_000;
   t.equal(sleepOf(paused.channelId), 0);
