@@ -61,6 +61,9 @@ t.test("the glossary has at most 30 words", async (t) => {
   t.ok(words.length > 10 && words.length <= 30, `${words.length} words`);
 });
 
+/** A value of `who_acts` in the contract. */
+const ACTOR = /(["`])nobody\1/g;
+
 const AVOIDED_WORDS = /\b(whoever|nobody|doorbell|lookout|crew|deed|mended|mend)\b/i;
 
 t.test("sources and documents avoid words that have a plainer synonym", async (t) => {
@@ -70,5 +73,5 @@ t.test("sources and documents avoid words that have a plainer synonym", async (t
       .map((file) => join(folder, file)),
   );
   for (const file of [...listed, "README.md", "CHANGELOG.md"])
-    t.equal(AVOIDED_WORDS.exec(read(file))?.[0], undefined, file);
+    t.equal(AVOIDED_WORDS.exec(read(file).replace(ACTOR, ""))?.[0], undefined, file);
 });

@@ -63,8 +63,9 @@ export const EVENTS_COMMANDS: readonly Command[] = [
       const period = parsePeriod({ since, until });
       const input: ReplayInput = {
         ...values,
-        ...{ channel_id: channelId, message_id: messageId },
         ...period,
+        channel_id: channelId,
+        message_id: messageId,
         since: period.since as Date, // the option is required
       };
       await requireClient(context, client);

@@ -1,14 +1,11 @@
+import { explainMessage } from "../domain/messages/explain-message.ts";
 import { readTimeline } from "../domain/messages/message-timeline.ts";
-import type { QueueParts } from "../queue/queue-status.ts";
-import { type WaitReason, waitReasonOf } from "../queue/queue-status.ts";
-import { listLimitedChannels } from "../queue/rates.ts";
 import { awaitConnection } from "../queue/redis.ts";
 import { tagsOf } from "../queue/wake-ups.ts";
 import { SECOND } from "../runtime/durations.ts";
-import type { MessageDto, MessageErrorDto } from "../schema/messages.ts";
+import type { MessageDto, MessageErrorDto, MessageExplanationDto } from "../schema/messages.ts";
 import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../schema/messages.ts";
 import { findMessageOwner } from "../store/messages/messages.ts";
-import { findSendSituation } from "../store/messages/queue-metrics.ts";
 import { type Command, CommandError, defineCommand } from "./command-line/command.ts";
 import { OPTION, positional } from "./command-line/options.ts";
 import { toText } from "./command-line/output.ts";
@@ -23,33 +20,31 @@ export const MESSAGE_COMMANDS: readonly Command[] = [
     async run({ id }, { db, redis, config, say }) {
       const clientId = await findMessageOwner(db, id);
       const found = clientId && (await readTimeline(db, clientId, id));
-      if (!clientId || !found) throw new CommandError(`there is no message ${id}`);
+      if (!clientId || !found) throw noMessage(id);
       if (found.timeline.length >= MAX_TIMELINE_ENTRIES)
         say(`Later attempts to deliver its events are left out: these are ${MAX_TIMELINE_ENTRIES} entries`);
-      const waits_for = await findWaitReason({ db, redis, tags: tagsOf(config) }, clientId, id);
-      return { message: { client_id: clientId, ...found.message, waits_for }, timeline: found.timeline };
+      await awaitConnection(redis, CONNECT_TIMEOUT_MS);
+      const explanation = await explainMessage({ db, redis, tags: tagsOf(config) }, clientId, id);
+      if (!explanation) throw noMessage(id); // deleted meanwhile
+      return { message: { client_id: clientId, ...found.message }, timeline: found.timeline, explanation };
     },
-    show: ({ message, timeline }) => `${showMessage(message)}\n\n${showTimeline(timeline)}`,
+    show: ({ message, timeline, explanation }) =>
+      [showMessage(message), showExplanation(explanation), showTimeline(timeline)].join("\n\n"),
   }),
 ];
 
-/** The reason as in queue status; null when the message does not wait. */
-async function findWaitReason(parts: QueueParts, clientId: string, id: string): Promise<WaitReason | null> {
-  const send = await findSendSituation(parts.db, clientId, id);
-  if (!send) return null;
-  const channel = { clientId, channelId: send.channel_id };
-  const isLimited = async () => {
-    await awaitConnection(parts.redis, CONNECT_TIMEOUT_MS);
-    return (await listLimitedChannels(parts, [channel]).catch(() => new Set())).size > 0;
-  };
-  return send.situation === "due" && (await isLimited()) ? "rate" : waitReasonOf(send.situation);
-}
-
-type ShownMessage = MessageDto & { waits_for: WaitReason | null };
+const noMessage = (id: string) => new CommandError(`there is no message ${id}`);
 
 /** The statuses are part of the timeline. */
-const showMessage = ({ statuses, error, waits_for, ...fields }: ShownMessage): string =>
-  toText({ ...fields, error: error && describeError(error), ...(waits_for === null ? {} : { waits_for }) });
+const showMessage = ({ statuses, error, ...fields }: MessageDto): string =>
+  toText({ ...fields, error: error && describeError(error) });
+
+/** Without what the message shows too: the error of a failed one. */
+const showExplanation = ({ message_id, status, platform_error, ...fields }: MessageExplanationDto): string =>
+  toText({
+    ...fields,
+    ...(platform_error && status !== "failed" ? { platform_error: describeError(platform_error) } : {}),
+  });
 
 const showTimeline = (timeline: readonly TimelineEntryDto[]): string =>
   toText({ data: timeline.map((entry) => ({ at: entry.at, type: entry.type, details: describe(entry) })) });

@@ -1,4 +1,9 @@
-import { Command as CommanderCommand, CommanderError, Option as CommanderOption } from "commander";
+import {
+  Command as CommanderCommand,
+  CommanderError,
+  Option as CommanderOption,
+  type CommandOptions,
+} from "commander";
 import { ConfigError } from "../runtime/config/config.ts";
 import { packageVersion } from "../runtime/package-root.ts";
 import { DatabaseUnavailable, isMissingTable } from "../store/database/faults.ts";
@@ -24,7 +29,7 @@ import { KEY_COMMANDS } from "./key.ts";
 import { MESSAGE_COMMANDS } from "./message.ts";
 import { QUEUE_COMMANDS } from "./queue.ts";
 import { SECRETS_COMMANDS } from "./secrets.ts";
-import { STATS_COMMAND } from "./stats.ts";
+import { STATS_COMMANDS } from "./stats.ts";
 import { TERMS_COMMANDS } from "./terms.ts";
 import { USER_COMMANDS } from "./user.ts";
 
@@ -47,7 +52,7 @@ export const COMMANDS: readonly Command[] = [
   ...MESSAGE_COMMANDS,
   ...AUDIT_COMMANDS,
   ...QUEUE_COMMANDS,
-  STATS_COMMAND,
+  ...STATS_COMMANDS,
   ...SECRETS_COMMANDS,
   ...INSIGHTS_COMMANDS,
   DOCTOR_COMMAND,
@@ -110,8 +115,8 @@ function createProgram({ out, err }: OutputStreams, runAction: CommandAction): C
     .configureOutput({ writeOut: out, writeErr: err })
     .showHelpAfterError("(--help lists the commands and options)");
   for (const command of COMMANDS) {
-    const [leafName, parent] = resolveParent(program, command.name);
-    const subcommand = parent.command(leafName).description(command.summary);
+    const [leafName, parent, options] = resolveParent(program, command.name);
+    const subcommand = parent.command(leafName, options).description(command.summary);
     for (const [name, option] of Object.entries(command.options))
       if (option.positional) subcommand.argument(`<${option.placeholder}>`, option.about);
       else subcommand.addOption(toCommanderOption(name, option));
@@ -122,8 +127,11 @@ function createProgram({ out, err }: OutputStreams, runAction: CommandAction): C
     );
     subcommand.action(() => runAction(command, readRawOptions(command, subcommand)));
   }
-  for (const group of program.commands.filter(({ commands }) => commands.length > 0))
+  for (const group of program.commands.filter(({ commands }) => commands.length > 0)) {
     group.description(group.commands.map((subcommand) => subcommand.name()).join(", "));
+    const byDefault = group.commands.find((subcommand) => subcommand.name() === DEFAULT_LEAF);
+    if (byDefault) group.addHelpText("after", () => `\nWithout a command:\n\n${byDefault.helpInformation()}`);
+  }
   return program;
 }
 
@@ -133,12 +141,20 @@ function readRawOptions({ options }: Command, subcommand: CommanderCommand): Raw
   return { ...subcommand.opts(), ...(positional === undefined ? {} : { [positional]: value }) };
 }
 
+/** The name of a command beside its own subcommands, as `stats` has `stats failures`. */
+const DEFAULT_LEAF = "totals";
+
 /** Splits `client create` into the leaf `create` and its parent `client`, which is created on first use. */
-function resolveParent(program: CommanderCommand, name: string): [string, CommanderCommand] {
+function resolveParent(program: CommanderCommand, name: string): [string, CommanderCommand, CommandOptions] {
   const [group = "", leafName] = name.split(" ");
-  if (leafName === undefined) return [group, program];
+  const isGroup = COMMANDS.some((command) => command.name.startsWith(`${group} `));
+  if (leafName === undefined && !isGroup) return [group, program, {}];
   const existing = program.commands.find((command) => command.name() === group);
-  return [leafName, existing ?? program.command(group)];
+  return [
+    leafName ?? DEFAULT_LEAF,
+    existing ?? program.command(group),
+    { isDefault: leafName === undefined },
+  ];
 }
 
 function toCommanderOption(name: string, { placeholder, about, required }: Option<unknown>): CommanderOption {

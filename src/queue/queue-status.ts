@@ -158,7 +158,7 @@ const scopesOf = ({ redis, tags }: QueueParts, breakers: Map<string, Breaker> | 
 type Situation = QueueGroup["situation"];
 
 /** The reason why a row in this situation waits; null when it does not wait. */
-export const waitReasonOf = (situation: Situation): Exclude<Situation, "in_flight" | "unknown"> | null =>
+const waitReasonOf = (situation: Situation): Exclude<Situation, "in_flight" | "unknown"> | null =>
   situation === "in_flight" || situation === "unknown" ? null : situation;
 
 const isInStream =

@@ -1,6 +1,7 @@
+import { ACTORS, VERDICTS } from "./causes/cause-definition.ts";
+import { CAUSE_NAMES, CAUSES, causeDocumentation, MESSAGE_ERROR_CODES } from "./causes/causes.ts";
 import { externalRef } from "./channels.ts";
 import { EVENT_TYPES, MESSAGE_STATUSES, PLATFORMS, RECIPIENT_KINDS } from "./enumerations.ts";
-import { MESSAGE_ERRORS } from "./stored-errors.ts";
 import {
   nullable,
   object,
@@ -9,6 +10,7 @@ import {
   type Static,
   type TProperties,
   Type,
+  text,
   timestamp,
 } from "./types.ts";
 
@@ -46,7 +48,7 @@ export type QueuedMessageDto = Static<typeof queuedMessage>;
 export const messageError = object(
   {
     code: Type.Union([Type.Integer(), Type.String()], {
-      description: `The platform's error number, or one of Herald's codes: ${Object.keys(MESSAGE_ERRORS).join(", ")}`,
+      description: `The platform's error number, or one of Herald's codes: ${MESSAGE_ERROR_CODES.join(", ")}`,
       examples: [131026],
     }),
     title: nullable(Type.String({ examples: ["Message undeliverable"] })),
@@ -189,3 +191,53 @@ export const messageTimeline = object(
   { message_id: prefixedId("msg"), data: Type.Array(timelineEntry) },
   { title: "MessageTimelineDto", examples: [TIMELINE_EXAMPLE] },
 );
+
+const EXPLANATION_EXAMPLE = {
+  message_id: "msg_01jc8m4t7v2x5k9w3r6y1b0nqd",
+  status: "failed",
+  verdict: CAUSES.window_closed.verdict,
+  cause: "window_closed",
+  summary: CAUSES.window_closed.summary,
+  who_acts: CAUSES.window_closed.whoActs,
+  next_step: CAUSES.window_closed.nextStep,
+  since: "2026-11-01T09:30:00.310Z",
+  until: null,
+  platform_error: {
+    code: 131047,
+    title: "Re-engagement message",
+    message: "More than 24 hours have passed since the customer last replied",
+    details: null,
+  },
+  documentation: causeDocumentation(CAUSES.window_closed),
+} as const;
+
+export const messageExplanation = object(
+  {
+    message_id: prefixedId("msg"),
+    status: oneOf(MESSAGE_STATUSES),
+    verdict: oneOf(VERDICTS, {
+      description:
+        "`ok`: the platform has the message. `unknown`: it may have it. A message that the platform has is `waiting` or `failed` when your backend has not got an event about it",
+    }),
+    cause: oneOf(CAUSE_NAMES, { description: "A stable word for the reason; more may be added" }),
+    summary: text("The recipient has read the message.", "One sentence for a person; its text can change"),
+    who_acts: oneOf(ACTORS, {
+      description: "Who can change it. `you` are the client of Herald; `operator`: of Herald itself",
+    }),
+    next_step: text("No action is needed.", "What helps, for a person; its text can change"),
+    since: timestamp({ description: "When this state began" }),
+    until: nullable(
+      timestamp({
+        description: "When this state ends, or the next attempt follows, at the latest; null if not known",
+      }),
+    ),
+    platform_error: Type.Optional(messageError),
+    documentation: text(
+      causeDocumentation(CAUSES.window_closed),
+      "Path of the section of the guide that describes the cause, at this service",
+    ),
+  },
+  { title: "MessageExplanationDto", examples: [EXPLANATION_EXAMPLE] },
+);
+
+export type MessageExplanationDto = Static<typeof messageExplanation>;

@@ -1,18 +1,6 @@
 import type { SignupErrorCode } from "./enumerations.ts";
 import { object, type Static, Type } from "./types.ts";
 
-/** Herald's own codes in the `error` of a message, each with its meaning. A platform's error has the platform's number instead. */
-export const MESSAGE_ERRORS = {
-  expired: "The message could not be sent within 24 hours",
-  channel_disconnected: "The channel was disconnected, or not connected again in time",
-  outcome_unknown: "The message may have been sent, but the platform did not report on it in time",
-  quarantined: "Five Herald processes stopped unexpectedly before they sent the message; it was not sent",
-  discarded: "The operator of the service discarded the message while it was queued; it was not sent",
-  internal: "Herald could not build the request",
-} as const;
-
-export type MessageErrorCode = keyof typeof MESSAGE_ERRORS;
-
 /** Texts in `last_error` of an event and in `error` of its attempts, besides `HTTP` with the status. */
 export const DELIVERY_ERRORS = {
   timeout: "No complete answer came in time",

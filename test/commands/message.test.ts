@@ -5,7 +5,6 @@ import { startApi } from "../fixtures/http/api.ts";
 import { makeSender, textMessage, updateRow } from "../fixtures/messages/messages.ts";
 import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
-import { connectRedis } from "../fixtures/servers/redis.ts";
 import { makeChannel } from "../fixtures/tenants/channels.ts";
 
 const AT = "2026-11-01T09:30:01.000Z";
@@ -44,48 +43,21 @@ t.test("herald message show", async (t) => {
     const { body: timeline } = await api.call("GET", `/api/outbound/messages/${id}/timeline`, {
       headers: sender.headers,
     });
-    const expected = { client_id: sender.tenant.id, ...message, waits_for: null };
-    t.same(json, { message: expected, timeline: timeline.data });
+    const { explanation, ...shown } = json;
+    t.same(shown, { message: { client_id: sender.tenant.id, ...message }, timeline: timeline.data });
+    t.match(explanation, { message_id: id, verdict: "failed" });
   });
 
   t.test("prints readable lines without --json", async (t) => {
     const { out } = await herald(["message", "show", id]);
     t.match(out, new RegExp(`^client_id +${sender.tenant.id}\nmessage_id +${id}\nstatus +failed\n`));
-    t.match(out, /\nerror +131026: no \(no account\)\n\nat +type +details\n/);
+    t.match(out, /\nerror +131026: no \(no account\)\n.*\n\nat +type +details\n/s);
     t.match(out, / accepted +order-1042\n/);
     t.match(
       out,
       / platform_attempt +attempt 1 unknown\n.* platform_attempt +attempt 2 rejected, HTTP 400, 45 ms, 131026: no \(no account\)\n/,
     );
     t.match(out, new RegExp(` event +${event} message.status\n`));
-  });
-
-  t.test("shows the reason why a message waits, as queue status counts it", async (t) => {
-    const later = new Date(Date.now() + 3_600_000);
-    const situations = [
-      ["due", { state: "waiting", next_attempt_at: new Date(0) }],
-      ["retry", { state: "waiting", next_attempt_at: later, attempts: 1 }],
-      ["order", { state: "behind" }],
-      [null, { state: "unknown" }],
-    ] as const;
-    const { body } = await sender.send(textMessage(channel, { to: "5511900000001" }));
-    const waiting: string = body.message_id;
-    const readWaiting = async () =>
-      (await herald(["message", "show", waiting, "--json"])).json.message.waits_for;
-    for (const [reason, columns] of situations) {
-      await updateRow(api, "sends", { id: waiting, ...columns });
-      t.equal(await readWaiting(), reason);
-    }
-    await updateRow(api, "sends", { id: waiting, state: "waiting", next_attempt_at: new Date(0) });
-    const redis = await connectRedis(t, api.config.REDIS_URL.nodes[0]);
-    await redis.set(`{18}:rate:${channel}`, "1", "PX", 60_000);
-    t.equal(await readWaiting(), "rate", "while the channel uses its rate");
-    const { json: limited } = await herald("queue status --json");
-    t.match(limited.clients, [{ client_id: sender.tenant.id, stream: "{18}:outbound", reason: "rate" }]);
-    await updateRow(api, "channels", { id: channel, status: "needs_reauth" });
-    t.match((await herald(["message", "show", waiting])).out, /\nwaits_for +reconnect\n\nat /);
-    const { json: queue } = await herald("queue status --json");
-    t.match(queue.clients, [{ client_id: sender.tenant.id, stream: "{18}:outbound", reason: "reconnect" }]);
   });
 
   t.test("fails for an unknown id and refuses an incomplete one or none", async (t) => {

@@ -11,9 +11,11 @@ import { exampleSettings, settingsRows } from "../../runtime/config/settings.ts"
 import { LOG_EVENTS } from "../../runtime/log-events.ts";
 import { createMetrics } from "../../runtime/metrics.ts";
 import { packageRoot } from "../../runtime/package-root.ts";
+import { CAUSE_SECTIONS, type CauseDefinition } from "../../schema/causes/cause-definition.ts";
+import { AWAITED_OUTCOME, CAUSES, MESSAGE_ERRORS, NO_REASON } from "../../schema/causes/causes.ts";
 import { EVENT_KEYS, EVENT_TYPES, type EventType, SCOPES } from "../../schema/enumerations.ts";
 import { EVENT_MEANINGS, EVENT_PAYLOADS } from "../../schema/events/event.ts";
-import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../schema/stored-errors.ts";
+import { DELIVERY_ERRORS, SIGNUP_ERRORS } from "../../schema/stored-errors.ts";
 import type { TObject, TSchema } from "../../schema/types.ts";
 import { CONFIG, ROUTES, resolve } from "../tokens.ts";
 import { code, documentationPages, fillGenerated, type GeneratedParts, markdownTable } from "./markdown.ts";
@@ -34,6 +36,7 @@ const referenceTables = (routes: readonly Route[]): GeneratedParts =>
     ["routes", routesTable(routes)],
     ["scopes", scopesTable(routes)],
     ["error-codes", errorCodesTable()],
+    ["causes", causesTables()],
     ["message-errors", storedErrorsTable("code", MESSAGE_ERRORS)],
     ["delivery-errors", storedErrorsTable("`last_error`", DELIVERY_ERRORS)],
     ["signup-errors", storedErrorsTable("`error.code`", SIGNUP_ERRORS)],
@@ -163,6 +166,32 @@ const storedErrorsTable = (head: string, errors: Readonly<Record<string, string>
     [head, "meaning"],
     Object.entries(errors).map(([error, meaning]) => [code(error), meaning]),
   );
+
+type CauseRow = [cause: string, definition: CauseDefinition];
+
+/** The tables of all causes, each with the heading of its section. */
+function causesTables(): string {
+  const causes: CauseRow[] = [
+    ...Object.entries<CauseDefinition>(CAUSES),
+    ["outcome_unknown", AWAITED_OUTCOME],
+    ["platform_error", NO_REASON],
+  ];
+  return Object.entries(CAUSE_SECTIONS)
+    .map(([section, heading]) => {
+      const rows = causes.filter(([, definition]) => definition.section === section).map(toCauseCells);
+      return `### ${heading}\n\n${markdownTable(["cause", "code", "verdict", "who acts", "meaning", "what to do"], rows)}`;
+    })
+    .join("\n\n");
+}
+
+const toCauseCells = ([cause, { codes = [], verdict, whoActs, summary, nextStep }]: CauseRow): string[] => [
+  code(cause),
+  codes.map((each) => code(typeof each === "object" ? each.join("-") : String(each))).join(", "),
+  code(verdict),
+  code(whoActs),
+  summary,
+  nextStep,
+];
 
 /** The paths below webhook_url at which an event type arrives, one per key. */
 function pathsOf(type: EventType): string[] {

@@ -17,6 +17,7 @@ import {
   type RecordParts,
   recordInbound,
 } from "../events/record-events.ts";
+import { toStoredError } from "../messages/message-errors.ts";
 
 /** Moves the messages that the statuses are about; returns their drafts with the ids of the messages. Idempotent. */
 export async function applyStatuses(
@@ -176,7 +177,7 @@ function toMessageUpdate(update: StatusUpdate): MessageStatusUpdate {
   const message = { client_id: clientId, id, platform_message_id: platformMessageId };
   if (!isKnownWord(word)) return message;
   const step = STATUS_BY_WORD[word];
-  const reason = step === "failed" ? { error: error ? JSON.stringify(error) : null } : {};
+  const reason = step === "failed" && error ? toStoredError(error) : {};
   return { ...message, [step]: at.toISOString(), ...reason };
 }
 
@@ -188,7 +189,8 @@ function mergeUpdates(
   update: MessageStatusUpdate,
 ): MessageStatusUpdate {
   if (!before) return update;
-  const merged = { ...before, id: before.id ?? update.id, error: before.error ?? update.error ?? null };
+  const { error = null, error_code = null } = before.error ? before : update;
+  const merged = { ...before, id: before.id ?? update.id, error, error_code };
   for (const step of STEPS) {
     const [earliest] = [before[step], update[step]].filter((at) => at !== undefined).sort();
     if (earliest !== undefined) merged[step] = earliest;

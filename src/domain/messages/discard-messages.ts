@@ -4,7 +4,7 @@ import { countDiscardableSends, type DiscardScope, discardSends } from "../../st
 import { releaseNextSends } from "../../store/messages/send-order.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import { recordEvents } from "../events/record-events.ts";
-import { DISCARDED } from "./message-errors.ts";
+import { DISCARDED, toStoredError } from "./message-errors.ts";
 import { messageStatus } from "./send-outcomes.ts";
 
 interface DiscardInput {
@@ -45,7 +45,7 @@ export async function discardMessages(
   let discarded = 0;
   for (;;) {
     const count = await db.transaction(async (tx) => {
-      const rows = await discardSends(tx, scope, JSON.stringify(DISCARDED));
+      const rows = await discardSends(tx, scope, toStoredError(DISCARDED));
       if (rows.length === 0) return 0;
       const at = new Date();
       await recordEvents(

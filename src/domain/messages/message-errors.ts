@@ -1,15 +1,24 @@
 import type { UnknownReason } from "../../platforms/sends.ts";
+import type { StatusError } from "../../platforms/webhooks/updates.ts";
 import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { HOUR } from "../../runtime/durations.ts";
-import type { MessageErrorCode } from "../../schema/stored-errors.ts";
+import { errorCodeOf, type MessageErrorCode } from "../../schema/causes/causes.ts";
+import type { StoredError } from "../../store/messages/lifecycle.ts";
 
 /** Why a message failed; `code` is the platform's number or one of our codes. */
 export interface MessageError {
   code: number | string;
+  /** The platform's subcode. It decides the cause; neither the message nor its events show it. */
+  subcode?: number;
   title: string;
   message: string;
   details: string | null;
 }
+
+export const toStoredError = (error: MessageError | StatusError): StoredError => ({
+  error: JSON.stringify(error),
+  error_code: errorCodeOf(error),
+});
 
 const messageError = (code: MessageErrorCode, title: string, message: string): MessageError => ({
   code,

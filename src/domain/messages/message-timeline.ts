@@ -123,7 +123,7 @@ function inOrder(statuses: MessageDto["statuses"]): MessageDto["statuses"] {
   });
 }
 
-const toMessageError = ({ code, title, message, details }: MessageErrorDto): MessageErrorDto => ({
+export const toMessageError = ({ code, title, message, details }: MessageErrorDto): MessageErrorDto => ({
   code,
   title: title ?? null,
   message: message ?? null,

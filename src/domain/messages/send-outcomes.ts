@@ -38,8 +38,10 @@ export const sendResult = (
     message_id: message.id,
     outcome,
     ...(message.platform_message_id === null ? {} : { platform_message_id: message.platform_message_id }),
-    ...(error ? { error } : {}),
+    ...(error ? { error: withoutSubcode(error) } : {}),
   });
+
+const withoutSubcode = ({ subcode, ...error }: MessageError) => error;
 
 /** A status that Herald knows without a report from the platform. */
 export const messageStatus = (

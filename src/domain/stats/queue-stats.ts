@@ -1,5 +1,5 @@
 import { readBreakerState, type SharedBreakerState } from "../../queue/breakers.ts";
-import type { RedisClient } from "../../queue/redis.ts";
+import type { QueueParts } from "../../queue/queue-status.ts";
 import { timeOfId } from "../../runtime/ids.ts";
 import { EVENT_KEYS, type EventKey } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/times.ts";
@@ -8,10 +8,8 @@ import { countWaitingDeliveries, type WaitingDeliveries } from "../../store/even
 import { readQueueHold } from "../../store/processes/queue-hold.ts";
 import { findWebhookConfig } from "../../store/tenants/webhook-configs.ts";
 
-export interface QueueStatsParts {
+export interface QueueStatsParts extends QueueParts {
   db: Database;
-  redis: RedisClient;
-  tags: readonly number[];
 }
 
 interface BackendState {
@@ -19,14 +17,15 @@ interface BackendState {
   /** Scheme, host and port of the backend; null while the breaker is closed. */
   origin: string | null;
   /** When the open breaker lets the next probe through; null unless it is open. */
-  next_probe_at: string | null;
+  nextProbeAt: Date | null;
 }
 
-interface KeyQueue extends BackendState {
+interface KeyQueue extends Omit<BackendState, "nextProbeAt"> {
   key: EventKey | null;
   waiting: number;
   /** When the oldest waiting event was accepted. */
   oldest_waiting_at: string | null;
+  next_probe_at: string | null;
 }
 
 export interface QueueStats {
@@ -62,15 +61,18 @@ async function readQueueStats(parts: QueueStatsParts, clientId: string): Promise
 }
 
 /** All keys of a client have the same backend, so they share its circuit breaker. */
-async function readBackendState({ db, ...parts }: QueueStatsParts, clientId: string): Promise<BackendState> {
+export async function readBackendState(
+  { db, ...parts }: QueueParts,
+  clientId: string,
+): Promise<BackendState> {
   const { webhook_url } = await findWebhookConfig(db, clientId);
   if (webhook_url === null) return CLOSED;
   const { origin } = new URL(webhook_url);
   const { state, until } = await readBreakerState(parts, { clientId, origin });
-  return state === "closed" ? CLOSED : { breaker: state, origin, next_probe_at: toTimestamp(until) };
+  return state === "closed" ? CLOSED : { breaker: state, origin, nextProbeAt: until };
 }
 
-const CLOSED: BackendState = { breaker: "closed", origin: null, next_probe_at: null };
+const CLOSED: BackendState = { breaker: "closed", origin: null, nextProbeAt: null };
 
 const toKeyQueue = (
   key: EventKey | null,
@@ -79,5 +81,7 @@ const toKeyQueue = (
   key,
   waiting: row?.waiting ?? 0,
   oldest_waiting_at: row ? toTimestamp(new Date(timeOfId(row.oldest_id))) : null,
-  ...backend,
+  breaker: backend.breaker,
+  origin: backend.origin,
+  next_probe_at: toTimestamp(backend.nextProbeAt),
 });

@@ -84,7 +84,7 @@ const toRow = (subject: StatsSubject, { start, dimension, counts }: StatsRow) =>
 const MAX_STATS_DAYS = 92;
 const DEFAULT_PERIOD_MS = 1 * DAY;
 
-/** A caller that asks for 92 days until now has calculated `since` a moment ago. */
+/** A caller that asks for the longest period until now has calculated `since` a moment ago. */
 const NOW_TOLERANCE_MS = 1 * MINUTE;
 
 const INTERVALS_MS: Readonly<Record<StatsInterval, number>> = { hour: 1 * HOUR, day: 1 * DAY };
@@ -105,19 +105,30 @@ export function readStatsPeriod(
   { interval = "hour", ...input }: StatsPeriodInput,
   now: number,
 ): StatsPeriod | PeriodProblem {
-  const period = readPeriod(input);
-  if ("field" in period) return period;
-  const until = period.until?.getTime() ?? Math.max(now, period.since?.getTime() ?? now);
-  const since = period.since?.getTime() ?? until - DEFAULT_PERIOD_MS;
-  const tolerance = period.until === undefined ? NOW_TOLERANCE_MS : 0;
-  if (until - since > MAX_STATS_DAYS * DAY + tolerance)
-    return { field: "since", problem: `must be at most ${MAX_STATS_DAYS} days before`, other: "until" };
+  const bounds = boundPeriod(input, { now, maxDays: MAX_STATS_DAYS });
+  if ("field" in bounds) return bounds;
+  const { since, until } = bounds;
   const span = INTERVALS_MS[interval];
   return {
     since: toDate(Math.floor(since / span) * span),
     until: toDate(Math.ceil(until / span) * span),
     interval,
   };
+}
+
+/** Returns both ends of a period (default: the last 24 h) in milliseconds since 1970, or the problem with them. */
+export function boundPeriod(
+  input: PeriodInput,
+  { now, maxDays }: { now: number; maxDays: number },
+): { since: number; until: number } | PeriodProblem {
+  const period = readPeriod(input);
+  if ("field" in period) return period;
+  const until = period.until?.getTime() ?? Math.max(now, period.since?.getTime() ?? now);
+  const since = period.since?.getTime() ?? until - DEFAULT_PERIOD_MS;
+  const tolerance = period.until === undefined ? NOW_TOLERANCE_MS : 0;
+  if (until - since > maxDays * DAY + tolerance)
+    return { field: "since", problem: `must be at most ${maxDays} days before`, other: "until" };
+  return { since, until };
 }
 
 const LAST_TIME = Date.UTC(9999, 11, 31);

@@ -1,4 +1,5 @@
-import { type Scope, SETUP_STEPS, type SetupStep } from "../../schema/enumerations.ts";
+import { describeEndpoint } from "../../delivery/webhook-address.ts";
+import { EVENT_KEYS, type Scope, SETUP_STEPS, type SetupStep } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/times.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import {
@@ -188,7 +189,7 @@ async function findAddress(
   { client_id, webhook_url: address }: WebhookConfigRow,
 ): Promise<Finding<"webhook_address">> {
   if (address === null) return { state: "missing" };
-  const attempt = await findLatestAttempt(tx, client_id, address);
+  const attempt = await findLatestAttempt(tx, client_id, addressesBelow(address));
   if (!attempt) return { state: "untried", values: { address } };
   const { error, status_code } = attempt;
   const values = { address, at: toTimestamp(attempt.at) };
@@ -196,6 +197,15 @@ async function findAddress(
     ? { state: "answered", values: { ...values, status: String(status_code) } }
     : { state: "failed", values: { ...values, error } };
 }
+
+/** The address itself, for tests without a key, and those of all events. */
+const addressesBelow = (address: string): string[] => [
+  address,
+  ...EVENT_KEYS.flatMap((key) => {
+    const { url, routes } = describeEndpoint(address, key);
+    return [url, ...routes.map((route) => route.url)].filter((found) => found !== null);
+  }),
+];
 
 function channelState(statuses: ReadonlySet<string>): Finding<"channel">["state"] {
   if (statuses.has("connected")) return "connected";

@@ -1,6 +1,7 @@
 import { DELIVERY_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../schema/stored-errors.ts";
+import { MESSAGE_ERRORS } from "../../schema/causes/causes.ts";
+import { DELIVERY_ERRORS, SIGNUP_ERRORS } from "../../schema/stored-errors.ts";
 
 /** The rows of a Markdown table of stored errors. */
 const rowsOf = (errors: Readonly<Record<string, string>>) =>

@@ -165,7 +165,7 @@ export function firstErrorOf(errors: unknown): StatusError | undefined {
     message: textOf(message) ?? null,
     details: textOf(details) ?? null,
   };
-  const errorCode = typeof code === "number" ? code : textOf(code);
+  const errorCode = Number.isSafeInteger(code) ? (code as number) : textOf(code);
   if (errorCode === undefined && Object.values(texts).every((text) => text === null)) return undefined;
   return { code: errorCode ?? "unknown", ...texts };
 }

@@ -1,5 +1,6 @@
 import type { PlatformLookup } from "../../domain/channels/channel-access.ts";
 import type { MessageIntake } from "../../domain/messages/accept-message.ts";
+import { explainMessage } from "../../domain/messages/explain-message.ts";
 import { readTimeline, toMessage, toQueuedMessage } from "../../domain/messages/message-timeline.ts";
 import {
   ApiError,
@@ -15,6 +16,7 @@ import { listOf, listQuery, listReply, pageOf, pageRequest, periodOf } from "../
 import { type Operation, type Route, route } from "../../http/route.ts";
 import { isTranslatable } from "../../platforms/pages/messages.ts";
 import { recipientKind } from "../../platforms/sends.ts";
+import type { QueueParts } from "../../queue/queue-status.ts";
 import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { HOUR } from "../../runtime/durations.ts";
 import { newId } from "../../runtime/ids.ts";
@@ -23,6 +25,7 @@ import type { Platform, RecipientKind } from "../../schema/enumerations.ts";
 import {
   MAX_TIMELINE_ENTRIES,
   message,
+  messageExplanation,
   messageTimeline,
   type QueuedMessageDto,
   queuedMessage,
@@ -40,12 +43,14 @@ import {
   sendMessageDocs,
 } from "./schema.ts";
 
+interface OutboundParts extends SendParts, Omit<QueueParts, "db"> {}
+
 interface SendParts {
   intake: MessageIntake;
   platformOf: PlatformLookup;
 }
 
-export function outboundRoutes(parts: SendParts): Route[] {
+export function outboundRoutes({ redis, tags, ...parts }: OutboundParts): Route[] {
   return [
     sendRoute(parts),
     route({
@@ -77,6 +82,22 @@ export function outboundRoutes(parts: SendParts): Route[] {
         const row = await findMessage(db, caller.clientId, params.message_id);
         if (!row) throw notFound("message");
         return toMessage(row);
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/outbound/messages/{message_id}/explanation",
+      operationId: "getMessageExplanation",
+      scope: "messages:send",
+      summary: "Read why a message is as it is, and what to do",
+      description:
+        "One cause, with a sentence for people, who can change it and how. A message that the platform has takes the reason of its undelivered events. The guide on errors lists all causes.",
+      params: messageParams,
+      reply: messageExplanation,
+      async handle({ db, caller, params: { message_id } }) {
+        const explanation = await explainMessage({ db, redis, tags }, caller.clientId, message_id);
+        if (!explanation) throw notFound("message");
+        return explanation;
       },
     }),
     route({

@@ -1,4 +1,5 @@
 import { BREAKER_STATES, EVENT_KEYS, STATS_INTERVALS } from "../../schema/enumerations.ts";
+import { failureGroup } from "../../schema/failures.ts";
 import {
   nullable,
   object,
@@ -80,6 +81,21 @@ const eventKey = nullable(
 );
 
 export const eventStats = statsReply("EventStats", eventCounts, { key: eventKey });
+
+const [failuresSince, failuresUntil] = [
+  "Only failures at or after this time, at most 31 days before `until`. Default: 24 hours before `until`",
+  "Only failures at or before this time. Default: now",
+];
+
+export const failuresQuery = object({
+  since: Type.Optional(timestamp({ description: failuresSince, examples: ["2026-11-01T00:00:00.000Z"] })),
+  until: Type.Optional(timestamp({ description: failuresUntil, examples: ["2026-11-02T00:00:00.000Z"] })),
+});
+
+export const failures = object(
+  { data: Type.Array(failureGroup, { description: "Most frequent first, at most 50" }) },
+  { title: "FailuresDto" },
+);
 
 export const queueStats = object(
   {

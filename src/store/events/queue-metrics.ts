@@ -49,6 +49,7 @@ const COUNT_FAILED = sql(`
   select client_id, is_bulk, count(*)::integer as count
   from deliveries
   where state = 'failed'
+  and attempts >= 0 -- a condition of the index on failed_at
   and failed_at > now() - $1 * interval '1 millisecond'
   group by client_id, is_bulk`);
 

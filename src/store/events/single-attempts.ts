@@ -6,7 +6,14 @@ const INTERRUPTED = "interrupted";
 const BEGIN_SINGLE_ATTEMPT = sql(`
   with recorded as (
     update deliveries
-    set state = 'failed', skip_reason = null, next_attempt_at = null, attempts = 1, last_error = $4, url = $3
+    set
+      state = 'failed',
+      skip_reason = null,
+      next_attempt_at = null,
+      attempts = 1,
+      last_error = $4,
+      url = $3,
+      failed_at = now()
     where client_id = $1
     and id = $2
   ),
@@ -33,7 +40,8 @@ const FINISH_SINGLE_ATTEMPT = sql(`
       state = $7,
       last_status_code = $3,
       last_error = $5,
-      delivered_at = case when $7 = 'delivered' then now() end
+      delivered_at = case when $7 = 'delivered' then now() end,
+      failed_at = case when $7 = 'failed' then now() end
     where client_id = $1
     and id = $2
     and state = 'failed'

@@ -3,6 +3,7 @@ import { IS_QUARANTINED, isLeaseExpired, LEASE_LIMITS } from "../processes/worke
 import {
   SETTLED_COLUMNS,
   type SettledSend,
+  type StoredError,
   sendingStep,
   TO_BE_SENT_STATES,
   UNLEASED_STATES,
@@ -12,11 +13,13 @@ import {
 /** Everything here spans all clients: it fails messages that can no longer be sent. */
 
 /**
- * `error` is the SQL of the reason. An `unknown` send sets outcome_unknown: a status webhook may still arrive.
+ * `error` and `code` are the SQL of the reason. An `unknown` send sets outcome_unknown: a status webhook may still arrive.
  */
-const failStatement = (condition: string, error: string) => `
+const failStatement = (condition: string, { error, code }: { error: string; code: string }) => `
   with over as materialized (
-    select s.client_id, s.id, s.attempts, s.started_at, s.platform_message_id, ${error} as error, s.state = 'unknown' as is_unknown
+    select
+      s.client_id, s.id, s.attempts, s.started_at, s.platform_message_id, s.state = 'unknown' as is_unknown,
+      ${error} as error, ${code} as error_code
     from sends s
     join channels c on c.client_id = s.client_id and c.id = s.channel_id
     where ${condition}
@@ -35,6 +38,7 @@ const failStatement = (condition: string, error: string) => `
     failed_at = now(),
     timeline = ${sendingStep("o.started_at")} || m.timeline || jsonb_build_array(jsonb_build_object('status', 'failed', 'at', now())),
     error = o.error,
+    error_code = o.error_code,
     outcome_unknown = o.is_unknown,
     attempts = o.attempts,
     platform_message_id = coalesce(m.platform_message_id, o.platform_message_id)
@@ -45,13 +49,15 @@ const failStatement = (condition: string, error: string) => `
   and m.status in ${UNSETTLED_STATUSES}
   returning ${SETTLED_COLUMNS}`;
 
-const FAIL_UNKNOWN = sql(failStatement("s.state = 'unknown' and s.next_attempt_at <= now()", "$1"));
+const FAIL_UNKNOWN = sql(
+  failStatement("s.state = 'unknown' and s.next_attempt_at <= now()", { error: "$1", code: "$2" }),
+);
 
 const FAIL_EXPIRED = sql(
-  failStatement(
-    `s.state in ${UNLEASED_STATES} and s.expires_at <= now()`,
-    "case when c.status <> 'connected' then $2 else coalesce(s.last_error, $1) end",
-  ),
+  failStatement(`s.state in ${UNLEASED_STATES} and s.expires_at <= now()`, {
+    error: "case when c.status <> 'connected' then $3 else coalesce(s.last_error, $1) end",
+    code: "case when c.status <> 'connected' then $4 else case when s.last_error is null then $2 else s.last_error_code end end",
+  }),
 );
 
 /** Finds each channel with one index access: a scan of all sends would take longer the more of them wait. */
@@ -79,34 +85,43 @@ const LIST_DISCONNECTED_CHANNELS = sql(`
   join channels c on c.id = f.channel_id and c.status = 'disconnected'`);
 
 const FAIL_DISCONNECTED = sql(
-  failStatement(
-    `s.channel_id = any($2) and s.state in ${UNLEASED_STATES} and c.status = 'disconnected'`,
-    "$1",
-  ),
+  failStatement(`s.channel_id = any($3) and s.state in ${UNLEASED_STATES} and c.status = 'disconnected'`, {
+    error: "$1",
+    code: "$2",
+  }),
 );
 
-const FAIL_QUARANTINED = sql(failStatement(`s.state = 'waiting' and s.${IS_QUARANTINED}`, "$1"));
+const FAIL_QUARANTINED = sql(
+  failStatement(`s.state = 'waiting' and s.${IS_QUARANTINED}`, { error: "$1", code: "$2" }),
+);
 
 /** Fails unknown sends whose status did not arrive in time. */
-export const failUnknown = (tx: Queryable, error: string): Promise<SettledSend[]> =>
-  tx.query<SettledSend>(FAIL_UNKNOWN, [error]);
+export const failUnknown = (tx: Queryable, { error, error_code }: StoredError): Promise<SettledSend[]> =>
+  tx.query<SettledSend>(FAIL_UNKNOWN, [error, error_code]);
 
 /** Fails expired sends with their last error, or with `unconnected` when their channel is not connected. */
 export const failExpired = (
   tx: Queryable,
-  { expired, unconnected }: { expired: string; unconnected: string },
-): Promise<SettledSend[]> => tx.query<SettledSend>(FAIL_EXPIRED, [expired, unconnected]);
+  { expired, unconnected }: { expired: StoredError; unconnected: StoredError },
+): Promise<SettledSend[]> =>
+  tx.query<SettledSend>(
+    FAIL_EXPIRED,
+    [expired, unconnected].flatMap(({ error, error_code }) => [error, error_code]),
+  );
 
 /** Fails sends whose channel was disconnected. */
-export async function failDisconnected(tx: Queryable, error: string): Promise<SettledSend[]> {
+export async function failDisconnected(
+  tx: Queryable,
+  { error, error_code }: StoredError,
+): Promise<SettledSend[]> {
   const channels = await tx.query<{ id: string }>(LIST_DISCONNECTED_CHANNELS);
   if (channels.length === 0) return [];
-  return tx.query<SettledSend>(FAIL_DISCONNECTED, [error, channels.map(({ id }) => id)]);
+  return tx.query<SettledSend>(FAIL_DISCONNECTED, [error, error_code, channels.map(({ id }) => id)]);
 }
 
 /** Fails sends whose dispatchers died before they sent anything. */
-export const failQuarantined = (tx: Queryable, error: string): Promise<SettledSend[]> =>
-  tx.query<SettledSend>(FAIL_QUARANTINED, [error]);
+export const failQuarantined = (tx: Queryable, { error, error_code }: StoredError): Promise<SettledSend[]> =>
+  tx.query<SettledSend>(FAIL_QUARANTINED, [error, error_code]);
 
 /** Selects queued messages of a client: those with an id below `before`. */
 export interface DiscardScope {
@@ -122,7 +137,7 @@ const IS_DISCARDABLE = `(
       or s.state = 'claimed' and s.sending_at is null and ${isLeaseExpired("s")}
     )`;
 
-const DISCARD = sql(failStatement(`${IS_IN_SCOPE} and ${IS_DISCARDABLE}`, "$5"));
+const DISCARD = sql(failStatement(`${IS_IN_SCOPE} and ${IS_DISCARDABLE}`, { error: "$5", code: "$6" }));
 
 const COUNT = sql(`
   select count(*)::integer as total, (count(*) filter (where ${IS_DISCARDABLE}))::integer as discardable
@@ -138,8 +153,11 @@ const valuesOf = ({ clientId, before }: DiscardScope) => [
 ];
 
 /** Fails a batch of queued messages with this error; returns them. */
-export const discardSends = (tx: Queryable, scope: DiscardScope, error: string): Promise<SettledSend[]> =>
-  tx.query<SettledSend>(DISCARD, [...valuesOf(scope), error]);
+export const discardSends = (
+  tx: Queryable,
+  scope: DiscardScope,
+  { error, error_code }: StoredError,
+): Promise<SettledSend[]> => tx.query<SettledSend>(DISCARD, [...valuesOf(scope), error, error_code]);
 
 interface DiscardCounts {
   /** Messages that are still to be sent. */

@@ -18,8 +18,9 @@ export interface SendFinish {
   platform_message_id: string | null;
   caption_message_id: string | null;
   parts_sent: number;
-  /** Why the message was refused or is retried, as JSON. */
+  /** Why the message was refused or is retried, as JSON, and its code. */
   error: string | null;
+  error_code: string | null;
   /** Milliseconds until the send is due, null when it keeps its place; for `unknown`, how long its status is awaited. */
   delay_ms: number | null;
 }
@@ -43,6 +44,7 @@ const FINISH = sql(`
       caption_message_id text,
       parts_sent integer,
       error text,
+      error_code text,
       delay_ms double precision
     )
     where i.id like 'msg%'
@@ -53,7 +55,7 @@ const FINISH = sql(`
       -- The recovery has already counted and recorded the attempt of a send that it marked as unknown.
       s.state <> 'claimed' as is_counted,
       s.attempts + (s.state = 'claimed' and i.attempt is not null)::integer as attempts,
-      i.outcome, i.steps, i.attempt, i.platform_message_id, i.caption_message_id, i.parts_sent, i.error, i.delay_ms
+      i.outcome, i.steps, i.attempt, i.platform_message_id, i.caption_message_id, i.parts_sent, i.error, i.error_code, i.delay_ms
     from sends s
     join input i on i.client_id = s.client_id and i.id = s.id and i.lease = s.lease
     order by s.id
@@ -75,6 +77,7 @@ const FINISH = sql(`
       parts_sent = h.parts_sent,
       platform_message_id = h.platform_message_id,
       last_error = coalesce(h.error, s.last_error),
+      last_error_code = coalesce(h.error_code, s.last_error_code),
       started_at = case when h.attempts > 0 or h.parts_sent > 0 then s.started_at end,
       sending_at = case h.outcome when 'unknown' then s.sending_at end,
       worker_id = null,
@@ -100,6 +103,10 @@ const FINISH = sql(`
       platform_message_id = coalesce(h.platform_message_id, m.platform_message_id),
       caption_message_id = coalesce(h.caption_message_id, m.caption_message_id),
       error = case when m.status in ${UNSETTLED_STATUSES} and h.outcome <> 'waiting' then h.error else m.error end,
+      error_code = case
+        when m.status in ${UNSETTLED_STATUSES} and h.outcome <> 'waiting' then h.error_code
+        else m.error_code
+      end,
       failed_at = case when h.outcome = 'refused' then now() else m.failed_at end,
       attempts = h.attempts,
       platform_attempts = ${appendAttempt(

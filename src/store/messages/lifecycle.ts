@@ -71,6 +71,12 @@ export interface MessageEventRow {
   platform_message_id: string | null;
 }
 
+/** Why a message failed, as JSON, and the code by which failures are counted. */
+export interface StoredError {
+  error: string;
+  error_code: string;
+}
+
 export interface SettledSend extends MessageEventRow {
   /** Error of a failed message, as JSON. */
   error: string | null;

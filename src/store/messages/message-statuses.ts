@@ -20,8 +20,9 @@ export interface MessageStatusUpdate {
   delivered?: string;
   read?: string;
   failed?: string;
-  /** Error of a failed message, as JSON. */
+  /** Error of a failed message, as JSON, and its code. */
   error?: string | null;
+  error_code?: string | null;
 }
 
 /**
@@ -41,7 +42,8 @@ const APPLY = sql(`
       delivered text,
       read text,
       failed text,
-      error text
+      error text,
+      error_code text
     )
   ),
   unsent as materialized (
@@ -105,6 +107,7 @@ const APPLY = sql(`
       ),
       platform_message_id = coalesce(m.platform_message_id, j.platform_message_id),
       error = case when j.status = 'failed' then j.error end,
+      error_code = case when j.status = 'failed' then j.error_code end,
       outcome_unknown = false,
       failed_at = case when j.status = 'failed' then now() end
     from judged j

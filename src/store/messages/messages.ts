@@ -1,4 +1,4 @@
-import { firstIdAt, timeOfId } from "../../runtime/ids.ts";
+import { firstIdAt, nearestIdAt, timeOfId } from "../../runtime/ids.ts";
 import { type Database, type Queryable, sql } from "../database/database.ts";
 import {
   filterCondition,
@@ -45,7 +45,7 @@ export interface MessageFilters {
 const IS_STARTED = "s.state <> 'unknown' and s.started_at is not null";
 
 /** Columns of a message `m` and its send `s`, which may be missing. */
-const MESSAGE_COLUMNS = `
+export const MESSAGE_COLUMNS = `
     m.id, m.channel_id, m.platform, m.recipient, m.recipient_kind, m.external_ref,
     case when m.status = 'queued' and ${IS_STARTED} then 'sending' else m.status end as status,
     s.started_at, m.timeline, m.platform_message_id, m.error, coalesce(s.attempts, m.attempts) as attempts`;
@@ -146,8 +146,8 @@ function rangeOf(clientId: string, { page, filters }: MessageSearch, bind: Bind)
     `m.client_id = ${bind(clientId)}`,
     ...(after === undefined ? [] : [`m.id < ${bind(after)}`]),
     ...(before === undefined ? [] : [`m.id > ${bind(before)}`]),
-    ...(since ? [`m.id >= ${bind(idAt(since.getTime()))}`] : []),
-    ...(until ? [`m.id < ${bind(idAt(until.getTime() + 1))}`] : []),
+    ...(since ? [`m.id >= ${bind(nearestIdAt("msg", since.getTime()))}`] : []),
+    ...(until ? [`m.id < ${bind(nearestIdAt("msg", until.getTime() + 1))}`] : []),
   ];
 }
 
@@ -182,9 +182,6 @@ function sendConditions(status: string | undefined): string[] {
   if (status === "queued") return [`not ${HAS_STARTED_SEND}`];
   return status === "sending" ? [HAS_STARTED_SEND] : [];
 }
-
-/** Limits the time to the range that an id can encode. */
-const idAt = (time: number) => firstIdAt("msg", Math.min(Math.max(time, 0), 2 ** 48 - 1));
 
 /** A message with its request and its attempts at the platform, oldest first. */
 export interface MessageHistoryRow extends MessageRow {
@@ -244,7 +241,7 @@ const LIST_EVENTS = sql(`
   limit $4`);
 
 /** Assumed maximum difference between the clocks of two processes. */
-const MAX_CLOCK_SKEW_MS = 60_000;
+export const MAX_CLOCK_SKEW_MS = 60_000;
 
 /** The oldest events about the message, oldest first. */
 export const listMessageEvents = (

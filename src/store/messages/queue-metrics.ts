@@ -2,24 +2,18 @@ import { type Queryable, sql } from "../database/database.ts";
 import type { FailureGroup, QueueGroup } from "../events/queue-metrics.ts";
 import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 
-/** SQL: columns of a send from which its situation follows. */
-const SITUATION_FACTS = `
-      state,
-      next_attempt_at <= now() as is_due`;
-
 /**
- * SQL: the situation of sends with the facts `n` in the channel `c`. All sends of a channel that is not connected wait for
- * it. Whether those that are due wait for their channel's rate is in Redis.
+ * SQL: the situation of the send `send` in the channel `c`. All sends of a channel that is not connected wait for it. Whether
+ * those that are due wait for their channel's rate is in Redis.
  */
-const SITUATION = `
-    case
-      when n.state = 'claimed' then 'in_flight'
-      when n.state = 'unknown' then 'unknown'
+export const situationOf = (send: string, isDue: string): string => `case
+      when ${send}.state = 'claimed' then 'in_flight'
+      when ${send}.state = 'unknown' then 'unknown'
       when c.status <> 'connected' then 'reconnect'
-      when n.state = 'behind' then 'order'
-      when n.is_due then 'due'
+      when ${send}.state = 'behind' then 'order'
+      when ${isDue} then 'due'
       else 'retry'
-    end as situation`;
+    end`;
 
 /**
  * Counts by channel first, so that channels are joined to few rows. A status webhook may settle a message before its send
@@ -39,7 +33,9 @@ const GROUP_SENDS = sql(`
   counted as (
     select
       client_id,
-      channel_id,${SITUATION_FACTS},
+      channel_id,
+      state,
+      next_attempt_at <= now() as is_due,
       count(*) as count,
       min(next_attempt_at) as next_attempt_at,
       min(id) as oldest_id
@@ -48,28 +44,19 @@ const GROUP_SENDS = sql(`
   )
   select
     n.client_id,
-    n.channel_id,${SITUATION},
+    n.channel_id,
+    ${situationOf("n", "n.is_due")} as situation,
     n.count::integer as count,
     n.next_attempt_at,
     n.oldest_id
   from counted n
   left join channels c on c.client_id = n.client_id and c.id = n.channel_id`);
 
-const FIND_SITUATION = sql(`
-  with found as (
-    select client_id, channel_id,${SITUATION_FACTS}
-    from sends
-    where client_id = $1
-    and id = $2
-  )
-  select n.channel_id, ${SITUATION}
-  from found n
-  left join channels c on c.client_id = n.client_id and c.id = n.channel_id`);
-
 const COUNT_FAILED = sql(`
   select client_id, false as is_bulk, count(*)::integer as count
   from messages
   where status = 'failed'
+  and attempts >= 0 -- a condition of the index on failed_at
   and failed_at > now() - $1 * interval '1 millisecond'
   group by client_id`);
 
@@ -80,18 +67,6 @@ export interface SendGroup extends QueueGroup {
 
 /** Spans all clients: counts the sends that are not finished. */
 export const groupSends = (db: Queryable): Promise<SendGroup[]> => db.query<SendGroup>(GROUP_SENDS);
-
-type SendSituation = Pick<SendGroup, "channel_id" | "situation">;
-
-/** The situation of one message; undefined when its send is finished. */
-export async function findSendSituation(
-  db: Queryable,
-  clientId: string,
-  id: string,
-): Promise<SendSituation | undefined> {
-  const [row] = await db.query<SendSituation>(FIND_SITUATION, [clientId, id]);
-  return row;
-}
 
 /** Spans all clients: counts the messages that failed within this time. */
 export const countFailedMessages = (db: Queryable, withinMs: number): Promise<FailureGroup[]> =>

@@ -66,21 +66,20 @@ const FIND_LATEST_ATTEMPT = sql(`
     and attempt = d.attempts
     limit 1
   ) a
-  where d.url = $2
-  or starts_with(d.url, $2 || '/')
+  where d.url = any($2)
   order by a.at desc
   limit 1`);
 
 /**
- * The latest attempt at the address, by its time, of at most 500 deliveries: the newest of each status, and those that have
+ * The latest attempt at one of the addresses, by its time, of at most 500 deliveries: the newest of each status, and those that have
  * waited longest.
  */
 export async function findLatestAttempt(
   tx: Queryable,
   clientId: string,
-  address: string,
+  addresses: readonly string[],
 ): Promise<LatestAttemptRow | undefined> {
-  const [row] = await tx.query<LatestAttemptRow>(FIND_LATEST_ATTEMPT, [clientId, address]);
+  const [row] = await tx.query<LatestAttemptRow>(FIND_LATEST_ATTEMPT, [clientId, addresses]);
   return row;
 }
 

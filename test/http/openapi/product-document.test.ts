@@ -6,8 +6,9 @@ import { describeApi } from "../../../src/http/openapi/describe-api.ts";
 import { READ_LIMITS } from "../../../src/http/request/body-memory.ts";
 import { MINUTE } from "../../../src/runtime/durations.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
+import { MESSAGE_ERRORS } from "../../../src/schema/causes/causes.ts";
 import { SIGNUP_ERROR_CODES } from "../../../src/schema/enumerations.ts";
-import { DELIVERY_ERRORS, MESSAGE_ERRORS, SIGNUP_ERRORS } from "../../../src/schema/stored-errors.ts";
+import { DELIVERY_ERRORS, SIGNUP_ERRORS } from "../../../src/schema/stored-errors.ts";
 import { productRoutes } from "../../fixtures/http/api.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the test knows the document's structure
@@ -37,7 +38,7 @@ t.test("the document lists every error that Herald stores, with its meaning", as
 });
 
 t.test("the listed errors are those of the source", async (t) => {
-  const { UNKNOWN_ATTEMPT_ERRORS, ...single } = messageErrors;
+  const { UNKNOWN_ATTEMPT_ERRORS, toStoredError, ...single } = messageErrors;
   const codes = [...Object.values(single), ...Object.values(UNKNOWN_ATTEMPT_ERRORS)].map(({ code }) => code);
   t.same(new Set(Object.keys(MESSAGE_ERRORS)), new Set(codes));
   t.same(new Set(Object.keys(SIGNUP_ERRORS)), new Set(SIGNUP_ERROR_CODES));

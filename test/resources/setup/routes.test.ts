@@ -157,6 +157,7 @@ t.test("the setup of a client", async (t) => {
     await makeAttempt(api, tenant, { at: now - 1 * MINUTE, error: "timeout" });
     await makeAttempt(api, tenant, { at: now - 2 * MINUTE });
     await makeAttempt(api, tenant, { at: now, url: `${WEBHOOK_URL}2/chat` });
+    await makeAttempt(api, tenant, { at: now, url: `${WEBHOOK_URL}/former/chat` });
     const at = new Date(now - 1 * MINUTE).toISOString();
     t.match((await read()).webhook_address, {
       done: false,
@@ -287,7 +288,7 @@ t.test("the setup of a client", async (t) => {
             return [];
           },
         };
-        await findLatestAttempt(counting, id, WEBHOOK_URL);
+        await findLatestAttempt(counting, id, [WEBHOOK_URL]);
         await findNewestMessages(counting, id);
         await hasDeliveredEvent(counting, id);
         const [attempts = count, messages = count, events = count] = reads;

@@ -20,6 +20,8 @@ const MIGRATION_HASHES: Record<string, string> = {
   "006_ads.sql": "75d4ca7b7cc484391a245d6acadd77b76115f97a109cffdacba8327f387ed023",
   "007_embed.sql": "ff9057875a54627a9844d299120489aa985d88d1c69e9bc2be92d2a0ee895e9b",
   "008_stats.sql": "e287d936247a708d0ce1ee0245dfd2e3338791fe67807931b6947f0450ad20f2",
+  "009_failure_codes.sql": "926eaa5a5de05899722a4ba808b0c08b9d515e53cf6721d9baad128385c4bd54",
+  "010_failures.sql": "1d04248e36823e005bec983a4dde1a37c380aaa0e8cc43d433ea9cf62734b3eb",
 };
 
 t.test("concurrent runs apply each file once, and a later run applies none", async (t) => {
@@ -54,6 +56,39 @@ t.test("no migration is edited, renamed or removed after it was released", async
     MIGRATION_HASHES,
     "databases have applied these files: put the change into a new file and add its hash",
   );
+});
+
+t.test("the codes of failed messages and of retried sends are read from their stored errors", async (t) => {
+  const client = await connectRawClient(t, await cloneDatabase(t));
+  const errors = [
+    ['{"code":131026,"title":"x","message":"{\\"code\\":1}","details":null}', "131026"],
+    ['{"code":"expired","title":"Not sent in time","message":"x","details":null}', "expired"],
+    ['{"code":"a\\u0000b","title":null,"message":null,"details":null}', null],
+    [null, null],
+  ] as const;
+  const texts = errors.map(([error]) => error);
+  const rows = "from unnest($1::text[]) with ordinality e (error, n)";
+  await client.query(
+    `insert into messages
+      (client_id, id, channel_id, platform, recipient, recipient_kind, type, content, status, error)
+    select gen_random_uuid(), 'msg_' || n, 'ch', 'chatapp', '1', 'phone', 'text', '{}', 'failed', error ${rows}`,
+    [texts],
+  );
+  await client.query(
+    `insert into sends (client_id, id, channel_id, recipient, expires_at, last_error)
+    select gen_random_uuid(), 'msg_' || n, 'ch', '1', now(), error ${rows}`,
+    [texts],
+  );
+  const updates = readFileSync(join(FOLDER, "010_failures.sql"), "utf8").match(/^update [^;]*/gm) ?? [];
+  t.equal(updates.length, 2);
+  for (const update of updates) await client.query(update);
+  for (const column of ["error_code from messages", "last_error_code as error_code from sends"]) {
+    const found = await client.query(`select ${column} order by id`);
+    t.same(
+      found.rows.map(({ error_code }) => error_code),
+      errors.map(([, code]) => code),
+    );
+  }
 });
 
 /** Row 1 of `migrations`, and one of the tables, of a database that was created before the first release. */

@@ -204,7 +204,7 @@ t.test(
     const discarded = await accept(context);
     const { raw, tx, commit } = await begin(t, context);
     const scope = { clientId: context.clientId, before: newId("msg") };
-    t.match(await discardSends(tx, scope, "{}"), [{ id: discarded.id }]);
+    t.match(await discardSends(tx, scope, { error: "{}", error_code: "discarded" }), [{ id: discarded.id }]);
     const accepted = accept(context);
     await untilBlocked(raw, 1);
     await commit();

@@ -2,6 +2,7 @@ import type { EventDraft } from "../../../src/domain/events/record-events.ts";
 import {
   type MessageError,
   NOT_BUILT,
+  toStoredError,
   UNKNOWN_ATTEMPT_ERRORS,
 } from "../../../src/domain/messages/message-errors.ts";
 import {
@@ -84,7 +85,7 @@ export function refused(row: ClaimedSend, progress: Progress, error: MessageErro
       outcome: "refused",
       steps: [toTimelineStep("failed", at)],
       attempt: toAttempt(progress, "rejected", error),
-      error: JSON.stringify(error),
+      ...toStoredError(error),
     },
     events: [sendResult(updatedRow, "rejected", error), messageStatus(updatedRow, "failed", { at, error })],
     error,
@@ -106,7 +107,7 @@ export function retryLater(
     finish: {
       ...reschedule(row, progress, delay),
       attempt: toAttempt(progress, "retry", error),
-      error: error ? JSON.stringify(error) : null,
+      ...(error ? toStoredError(error) : {}),
     },
     events: [],
     ...(error ? { error } : {}),
@@ -126,7 +127,7 @@ export function retryAfterReconnect(
   const finish = {
     ...reschedule(row, progress, sendRetryDelay(1)),
     attempt: toAttempt(progress, "retry", error),
-    error: JSON.stringify(error),
+    ...toStoredError(error),
   };
   return { finish, events: [], error, waitsForReconnect: true };
 }
@@ -155,12 +156,12 @@ export const unknown = (row: ClaimedSend, progress: Progress, reason: UnknownRea
 });
 
 export function internalFailure(row: ClaimedSend, progress: Progress, fault: Error): MessageOutcome {
-  const error = JSON.stringify(NOT_BUILT);
+  const stored = toStoredError(NOT_BUILT);
   // A send whose last attempt failed for another reason may still succeed.
-  const shouldFail = row.attempts + 1 >= MAX_INTERNAL_FAILURES && row.last_error === error;
+  const shouldFail = row.attempts + 1 >= MAX_INTERNAL_FAILURES && row.last_error === stored.error;
   if (shouldFail) return { ...refused(row, progress, NOT_BUILT), fault };
   const attempt = toAttempt(progress, "retry", NOT_BUILT);
-  const finish = { ...reschedule(row, progress, sendRetryDelay(row.attempts + 1)), attempt, error };
+  const finish = { ...reschedule(row, progress, sendRetryDelay(row.attempts + 1)), attempt, ...stored };
   return { finish, events: [], error: NOT_BUILT, fault };
 }
 
@@ -197,6 +198,7 @@ const progressColumns = ({ ids }: Progress) => ({
   caption_message_id: ids[1] ?? null,
   parts_sent: ids.length,
   error: null,
+  error_code: null,
   delay_ms: null,
 });
 
@@ -214,6 +216,7 @@ const messageWithoutCode = ({ message }: PlatformError) => message.replace(/^\(#
 
 export const toMessageError = (error: PlatformError): MessageError => ({
   code: error.code,
+  ...(error.subcode === undefined ? {} : { subcode: error.subcode }),
   title: error.userTitle ?? messageWithoutCode(error),
   message: error.message,
   details: error.details ?? error.userMessage ?? null,

@@ -5,6 +5,7 @@ import {
   type MessageError,
   OUTCOME_UNKNOWN,
   QUARANTINED,
+  toStoredError,
   UNKNOWN_ATTEMPT_ERRORS,
 } from "../../../src/domain/messages/message-errors.ts";
 import { messageStatus, sendResult } from "../../../src/domain/messages/send-outcomes.ts";
@@ -316,12 +317,12 @@ const OUTCOME_BY_STATUS: Readonly<Record<string, "unknown" | "rejected">> = {
 
 /** Fails sends that waited too long for a status, for their channel or for their turn, or are quarantined. */
 async function failOverdue(tx: Queryable) {
-  const [unconnected, expired] = [JSON.stringify(CHANNEL_DISCONNECTED), JSON.stringify(EXPIRED)];
-  const unknown = await failUnknown(tx, JSON.stringify(OUTCOME_UNKNOWN));
+  const [unconnected, expired] = [toStoredError(CHANNEL_DISCONNECTED), toStoredError(EXPIRED)];
+  const unknown = await failUnknown(tx, toStoredError(OUTCOME_UNKNOWN));
   const unsent = [
     ...(await failExpired(tx, { expired, unconnected })),
     ...(await failDisconnected(tx, unconnected)),
-    ...(await failQuarantined(tx, JSON.stringify(QUARANTINED))),
+    ...(await failQuarantined(tx, toStoredError(QUARANTINED))),
   ];
   return { unknown, unsent };
 }

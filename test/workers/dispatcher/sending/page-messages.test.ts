@@ -84,6 +84,16 @@ t.test("sending page messages", async (t) => {
     t.equal(row.platform_message_id, "m_picture");
   });
 
+  t.test("the subcode of a refusal is counted with its code, and no event shows it", async (t) => {
+    platform.answer = (response) => answerRefused(response, 10, { error_subcode: 2018278 });
+    const id = await queue("1007", {});
+    await untilMessage(context, id, { status: "failed" });
+    const [row] = await context.db.query("select error_code from messages where id = $1", [id]);
+    t.same(row, { error_code: "10/2018278" });
+    const [result] = await readMessageEvents(context, id);
+    t.same(Object.keys(result?.error), ["code", "title", "message", "details"]);
+  });
+
   t.test("no request is made while the platform asks for a pause", async (t) => {
     platform.answer = (response) => answerRefused(response, 613);
     await untilMessage(context, await queue("1005", {}), { state: "waiting", send_attempts: 1 });

@@ -172,6 +172,7 @@ const OVERDUE: Record<string, [Record<string, unknown>, status: string, code?: s
       expires_at: inPast(SECOND),
       attempts: 2,
       last_error: '{"code":131000,"title":"x","message":"y","details":null}',
+      last_error_code: "131000",
     },
     "connected",
     "131000",
@@ -224,6 +225,8 @@ t.test("sends that waited too long fail, and so do those of disconnected channel
   for (const [name, [columns, , code]] of Object.entries(OVERDUE)) {
     const id = ids.get(name) as string;
     t.equal((await readSend(context, id)) === undefined, code !== undefined, name);
+    const [row] = await context.db.query("select error_code from messages where id = $1", [id]);
+    t.same(row, { error_code: code ?? null }, `code of: ${name}`);
     const types = (await readMessageEvents(context, id)).map(({ type }) => type);
     const result = columns.state === "unknown" ? [] : ["message.send_result"];
     t.same(types, code ? [...result, "message.status"] : [], `events of: ${name}`);
