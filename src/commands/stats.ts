@@ -18,14 +18,17 @@ interface ClientStats {
   events: EventStats;
 }
 
-const period = {
+/** The options of a period of at most this many days. */
+const periodOptions = (maxDays: number) => ({
   since: optional({
     ...OPTION.time,
     about: `start of the period, ${OPTION.time.about} (default: 24 hours before its end)`,
   }),
-  untilWithin: (days: number) =>
-    optional({ ...OPTION.time, about: `end of the period, at most ${days} days later (default: now)` }),
-};
+  until: optional({
+    ...OPTION.time,
+    about: `end of the period, at most ${maxDays} days later (default: now)`,
+  }),
+});
 
 export const STATS_COMMANDS: readonly Command[] = [
   defineCommand({
@@ -33,8 +36,7 @@ export const STATS_COMMANDS: readonly Command[] = [
     summary: "Count a client's messages and events by outcome and interval",
     options: {
       client: required(OPTION.client),
-      since: period.since,
-      until: period.untilWithin(92),
+      ...periodOptions(92),
       interval: optional({
         placeholder: "INTERVAL",
         about: `${STATS_INTERVALS.join(", ")} in UTC (default: hour)`,
@@ -60,8 +62,7 @@ export const STATS_COMMANDS: readonly Command[] = [
     summary: "Group a client's failed messages and events by cause, most frequent first",
     options: {
       client: required(OPTION.client),
-      since: period.since,
-      until: period.untilWithin(31),
+      ...periodOptions(31),
     },
     async run({ client, ...input }, context) {
       const search = { period: requirePeriod(readFailurePeriod(input, Date.now())), kinds: FAILURE_KINDS };

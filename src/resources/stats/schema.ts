@@ -82,14 +82,20 @@ const eventKey = nullable(
 
 export const eventStats = statsReply("EventStats", eventCounts, { key: eventKey });
 
-const [failuresSince, failuresUntil] = [
-  "Only failures at or after this time, at most 31 days before `until`. Default: 24 hours before `until`",
-  "Only failures at or before this time. Default: now",
-];
-
 export const failuresQuery = object({
-  since: Type.Optional(timestamp({ description: failuresSince, examples: ["2026-11-01T00:00:00.000Z"] })),
-  until: Type.Optional(timestamp({ description: failuresUntil, examples: ["2026-11-02T00:00:00.000Z"] })),
+  since: Type.Optional(
+    timestamp({
+      description:
+        "Only failures at or after this time, at most 31 days before `until`. Default: 24 hours before `until`",
+      examples: ["2026-11-01T00:00:00.000Z"],
+    }),
+  ),
+  until: Type.Optional(
+    timestamp({
+      description: "Only failures at or before this time. Default: now",
+      examples: ["2026-11-02T00:00:00.000Z"],
+    }),
+  ),
 });
 
 export const failures = object(

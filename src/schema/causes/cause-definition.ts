@@ -1,7 +1,7 @@
-/** Who can change that a message waits or has failed. */
+/** Who can act on a message that waits or has failed. */
 export const ACTORS = ["nobody", "you", "recipient", "platform", "operator"] as const;
 
-/** The headings below "Causes" in docs/guides/errors.md, and the anchor of each. */
+/** The headings below "Causes" in docs/guides/errors.md. */
 export const CAUSE_SECTIONS = {
   progress: "Progress",
   recipient: "Recipient",

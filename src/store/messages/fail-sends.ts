@@ -49,8 +49,11 @@ const failStatement = (condition: string, { error, code }: { error: string; code
   and m.status in ${UNSETTLED_STATUSES}
   returning ${SETTLED_COLUMNS}`;
 
+/** A StoredError in the first two parameters. */
+const FIRST_PARAMETERS = { error: "$1", code: "$2" };
+
 const FAIL_UNKNOWN = sql(
-  failStatement("s.state = 'unknown' and s.next_attempt_at <= now()", { error: "$1", code: "$2" }),
+  failStatement("s.state = 'unknown' and s.next_attempt_at <= now()", FIRST_PARAMETERS),
 );
 
 const FAIL_EXPIRED = sql(
@@ -85,15 +88,13 @@ const LIST_DISCONNECTED_CHANNELS = sql(`
   join channels c on c.id = f.channel_id and c.status = 'disconnected'`);
 
 const FAIL_DISCONNECTED = sql(
-  failStatement(`s.channel_id = any($3) and s.state in ${UNLEASED_STATES} and c.status = 'disconnected'`, {
-    error: "$1",
-    code: "$2",
-  }),
+  failStatement(
+    `s.channel_id = any($3) and s.state in ${UNLEASED_STATES} and c.status = 'disconnected'`,
+    FIRST_PARAMETERS,
+  ),
 );
 
-const FAIL_QUARANTINED = sql(
-  failStatement(`s.state = 'waiting' and s.${IS_QUARANTINED}`, { error: "$1", code: "$2" }),
-);
+const FAIL_QUARANTINED = sql(failStatement(`s.state = 'waiting' and s.${IS_QUARANTINED}`, FIRST_PARAMETERS));
 
 /** Fails unknown sends whose status did not arrive in time. */
 export const failUnknown = (tx: Queryable, { error, error_code }: StoredError): Promise<SettledSend[]> =>
