@@ -64,6 +64,8 @@ export const EVENT_POSTER = token<EventPoster>("event poster");
 export const ROUTES = token<readonly Route[]>("routes");
 export const CREDENTIALS = token<readonly CredentialScheme[]>("credentials");
 export const GATES = token<Readonly<Record<string, Gate>>>("gates");
+/** Aborted when the process begins to stop: waiting requests then answer with what they have. */
+export const STOPPING = token<AbortController>("stopping");
 export const HTTP_SERVER = token<HttpServer>("http server");
 /** The workers of the process in start order. */
 export const WORKERS = token<readonly Worker[]>("workers");

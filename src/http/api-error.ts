@@ -34,6 +34,11 @@ const ERRORS = {
     headers: { "WWW-Authenticate": 'Bearer realm="herald"' },
   },
   insufficient_scope: { status: 403, guide: "credentials#scopes" },
+  test_key_required: {
+    status: 403,
+    guide: "testing#send-an-event-of-any-type",
+    message: "Events with a type are for tests: send a svc_test_ API key or a user token",
+  },
   invalid_verify_token: {
     status: 403,
     message: "hub.mode must be subscribe and hub.verify_token the configured verify token",

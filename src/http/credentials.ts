@@ -5,7 +5,13 @@ import { isClientId, isPrefixedId } from "../runtime/ids.ts";
 import type { Log } from "../runtime/log.ts";
 import { ROLE_SCOPES, ROLES, type Role, type Scope } from "../schema/enumerations.ts";
 import { findStorableProblem } from "../schema/storable.ts";
-import { isApiKeyText, isMatchingSecret, type PresentedApiKey, parseApiKey } from "../security/api-keys.ts";
+import {
+  isApiKeyText,
+  isMatchingSecret,
+  isTestKey,
+  type PresentedApiKey,
+  parseApiKey,
+} from "../security/api-keys.ts";
 import type { ConsoleCookie } from "../security/console-cookie.ts";
 import { TokenKeysUnavailable, type TokenSubject, type UserTokens } from "../security/user-tokens.ts";
 import type { Queryable } from "../store/database/database.ts";
@@ -32,6 +38,8 @@ export interface Caller {
     email?: string | null;
     /** Set for users of Herald's own; null when the token names no session. Absent for an identity provider's users. */
     sessionId?: string | null;
+    /** Set for API keys: true for a `svc_test_` key. */
+    isTestKey?: boolean;
   };
   role: Role | null;
   scopes: ReadonlySet<Scope>;
@@ -257,7 +265,7 @@ export function createCredentialCaches(db: Queryable, ttlMs?: number) {
 const toKeyCaller = (row: ApiKeyCredentialRow): Caller => ({
   clientId: row.client_id,
   clientName: row.client_name,
-  credential: { type: "api_key", id: row.id, name: row.name },
+  credential: { type: "api_key", id: row.id, name: row.name, isTestKey: isTestKey(row) },
   role: null,
   scopes: new Set(row.scopes as Scope[]),
 });

@@ -27,6 +27,8 @@ export const MAX_START_DELAY_MS = 5 * SECOND;
 // Calls.
 /** A delivery to a client's backend, from name resolution to the end of the response. */
 export const DELIVERY_DEADLINE_MS = 15 * SECOND;
+/** A request waits this long for the first attempt of its test event: longer than the attempt may take. */
+export const TEST_EVENT_WAIT_MS = 16 * SECOND;
 /** One request that sends a message. */
 export const SEND_DEADLINE_MS = 15 * SECOND;
 /** The fetch of a lead's fields, which precedes the delivery of its event. */

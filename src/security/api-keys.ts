@@ -30,6 +30,10 @@ export function issueApiKey({ production }: { production: boolean }): IssuedApiK
   };
 }
 
+/** True for a key that was created outside production. */
+export const isTestKey = ({ prefix }: Pick<IssuedApiKey, "prefix">): boolean =>
+  prefix.startsWith("svc_test_");
+
 /** Tells an API key, valid or not, from a user token. */
 export const isApiKeyText = (credential: string): boolean => credential.startsWith("svc_");
 

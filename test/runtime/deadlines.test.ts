@@ -58,6 +58,11 @@ const ORDERS: [string, ...number[]][] = [
     d.SEND_TTL_MS,
   ],
   [
+    "a request that waits for a test event sees an attempt that times out",
+    d.DELIVERY_DEADLINE_MS,
+    d.TEST_EVENT_WAIT_MS,
+  ],
+  [
     "the dispatcher's shutdown steps follow each other within the process's limit",
     Math.max(d.DELIVERY_DEADLINE_MS, d.SEND_DEADLINE_MS),
     d.ABORT_DELIVERIES_AFTER_MS,

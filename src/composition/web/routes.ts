@@ -59,6 +59,7 @@ import {
   type Resolved,
   SECRET_BOX,
   SIGN_IN_LIMITER,
+  STOPPING,
   TAGS,
   USER_TOKENS,
 } from "../tokens.ts";
@@ -127,13 +128,14 @@ export const ROUTE_TOKENS = {
   tokens: USER_TOKENS,
   destinations: DESTINATIONS,
   resolver: RESOLVER,
+  stopping: STOPPING,
 } as const;
 
 type RouteParts = ReturnType<typeof routeParts>;
 
 /** The dependencies of the resources; each declares the ones it uses. None connects before its first use. */
 function routeParts(
-  { db, messageNotifier, caches, destinations, resolver, ...parts }: Resolved<typeof ROUTE_TOKENS>,
+  { db, messageNotifier, caches, destinations, resolver, stopping, ...parts }: Resolved<typeof ROUTE_TOKENS>,
   describe: () => ApiDocument,
 ) {
   const { settings, metrics, notifier } = parts;
@@ -145,6 +147,7 @@ function routeParts(
     platformOf: createPlatformLookup(db),
     metricsText: sharedMetrics(metrics),
     describe,
+    stopping: stopping.signal,
     addresses: { destinations, resolver, publicUrl: settings.PUBLIC_URL },
     ...signing(settings),
     production: settings.NODE_ENV === "production",

@@ -60,6 +60,7 @@ import {
   resolveAll,
   SECRET_BOX,
   SIGN_IN_LIMITER,
+  STOPPING,
   USER_TOKENS,
   WATCHDOG,
   WORKERS,
@@ -103,11 +104,12 @@ export function registerWeb(container: DependencyContainer): void {
   provide(container, ROUTES, (c) => allRoutes(resolveAll(c, ROUTE_TOKENS)));
   provide(container, CREDENTIALS, (c) => credentialSchemes(resolveAll(c, CREDENTIAL_TOKENS)));
   provide(container, GATES, (c) => ({ terms: termsGate(resolve(c, DATABASE)) }));
+  provide(container, STOPPING, () => new AbortController());
   provide(container, HTTP_SERVER, (c) => createWebServer(resolveAll(c, SERVER_TOKENS)));
   provide(container, WORKERS, webWorkers);
 }
 
-/** The workers of web in start order; the server is the last one. */
+/** The workers of web in start order. Waiting requests end first at shutdown: the server waits for all requests. */
 function webWorkers(container: DependencyContainer): Worker[] {
   const parts = resolveAll(container, {
     ...SHARED_TOKENS,
@@ -119,6 +121,7 @@ function webWorkers(container: DependencyContainer): Worker[] {
     messageNotifier: MESSAGE_NOTIFIER,
     imageThreads: IMAGE_THREADS,
     server: HTTP_SERVER,
+    stopping: STOPPING,
   });
   return [
     ...sharedWorkers(parts),
@@ -130,6 +133,7 @@ function webWorkers(container: DependencyContainer): Worker[] {
     parts.messageNotifier,
     parts.imageThreads,
     parts.server,
+    { name: "waiting-requests", close: () => parts.stopping.abort() },
   ];
 }
 

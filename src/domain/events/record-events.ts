@@ -34,6 +34,8 @@ export interface EventDraft {
   raw?: JsonText;
   /** Identifies repetitions of the event; absent for an event that cannot repeat. */
   dedupKey?: string;
+  /** Set for an event made from an example: its ids name no objects, so only its payload has them. */
+  test?: true;
 }
 
 /** An event draft for one owner of a webhook's update. */
@@ -144,15 +146,21 @@ export function toNewEvent(id: string, draft: EventDraft): NewEvent {
     id,
     type,
     key,
-    channel_id: draft.channelId ?? null,
-    ad_account_id: draft.adAccountId ?? null,
-    message_id: draft.messageId ?? null,
+    ...(draft.test ? NO_OBJECTS : objectsOf(draft)),
     occurred_at: occurredAt,
     is_late: recorded - occurredAt.getTime() > LATE_AFTER_MS,
     payload: payloadOf(id, draft, { occurredAt, recordedAt: new Date(recorded) }),
     fingerprint: dedupKey === undefined ? null : fingerprintOf(dedupKey),
   };
 }
+
+const objectsOf = ({ channelId, adAccountId, messageId }: EventDraft) => ({
+  channel_id: channelId ?? null,
+  ad_account_id: adAccountId ?? null,
+  message_id: messageId ?? null,
+});
+
+const NO_OBJECTS = { channel_id: null, ad_account_id: null, message_id: null };
 
 /**
  * The request body, the same for every attempt. Built as text, because serialising the data and the platform's JSON
@@ -163,7 +171,8 @@ function payloadOf(
   draft: EventDraft,
   { occurredAt, recordedAt }: { occurredAt: Date; recordedAt: Date },
 ): string {
-  const { type, key, channelId, adAccountId, externalRef, channelExternalRef, data, raw } = draft;
+  const { type, key, channelId, adAccountId, externalRef, channelExternalRef, data, raw, test } = draft;
+  const testText = test ? ',"test":true' : "";
   const keyText = key === null ? "null" : `"${key}"`;
   const channel = channelId ? `,"channel_id":"${channelId}"` : "";
   const adAccount = adAccountId ? `,"ad_account_id":${JSON.stringify(adAccountId)}` : "";
@@ -174,7 +183,7 @@ function payloadOf(
   const times = `"occurred_at":"${occurredAt.toISOString()}","recorded_at":"${recordedAt.toISOString()}"`;
   const dataText = data instanceof JsonText ? data.text : stringifyJson(data);
   const rawText = raw ? `,"raw":${raw.text}` : "";
-  return `{"id":"${id}","type":"${type}","api_version":"${API_VERSION}","key":${keyText}${channel}${adAccount}${reference}${channelReference},${times},"data":${dataText}${rawText}}`;
+  return `{"id":"${id}"${testText},"type":"${type}","api_version":"${API_VERSION}","key":${keyText}${channel}${adAccount}${reference}${channelReference},${times},"data":${dataText}${rawText}}`;
 }
 
 /** 128 bits of a hash, stored compactly as a uuid. */

@@ -73,6 +73,10 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     message: "This request requires the scope marketing:manage",
     fields: { required_scope: "marketing:manage" },
   },
+  test_key_required: {
+    when: "A `svc_live_` API key cannot send test events with a `type`.",
+    message: "Events with a type are for tests: send a svc_test_ API key or a user token",
+  },
   invalid_verify_token: {
     when: "`hub.mode` is not `subscribe`, or `hub.verify_token` is not the configured token.",
     message: "hub.mode must be subscribe and hub.verify_token the configured verify token",

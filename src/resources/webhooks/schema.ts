@@ -1,4 +1,7 @@
 import { describeEndpoint, MAX_ADDRESS_CHARS } from "../../delivery/webhook-address.ts";
+import { NOT_ATTEMPTED } from "../../domain/events/send-test-event.ts";
+import { TEST_EVENT_WAIT_MS } from "../../runtime/deadlines.ts";
+import { SECOND } from "../../runtime/durations.ts";
 import {
   DISPATCH_KEYS,
   type DispatchKey,
@@ -8,7 +11,18 @@ import {
   PLATFORMS,
   SERVICES,
 } from "../../schema/enumerations.ts";
-import { nullable, object, oneOf, prefixedId, type TSchema, Type } from "../../schema/types.ts";
+import {
+  implies,
+  nullable,
+  object,
+  oneOf,
+  openObject,
+  prefixedId,
+  rule,
+  type Static,
+  type TSchema,
+  Type,
+} from "../../schema/types.ts";
 import type { WebhookConfigRow } from "../../store/tenants/webhook-configs.ts";
 
 type VisibleConfig = Pick<
@@ -189,18 +203,48 @@ export const generatedSecret = object(
   { title: "GeneratedSecretDto" },
 );
 
+const requiresType = (field: string) =>
+  rule(field, `${field} requires type`, implies({ required: [field] }, { required: ["type"] }));
+
 export const testEvent = object(
   {
     key: Type.Optional(
       oneOf(EVENT_KEYS, {
-        description: "The key to whose URL the event is sent. Default: webhook_url itself",
+        description:
+          "The key to whose URL the event is sent. It must be one of the type's keys. Default: the first of them; without `type`, and for `webhook.test`, webhook_url itself",
+      }),
+    ),
+    type: Type.Optional(
+      oneOf(EVENT_TYPES, {
+        description: "Sends the example of this type instead, like a real event",
+        examples: ["message.received"],
+      }),
+    ),
+    data: Type.Optional(
+      openObject(
+        {},
+        {
+          description:
+            "Merged over the `data` of the example: objects field by field, all other values replace those of the example. Requires `type`",
+          examples: [{ content: { body: "Hello" } }],
+        },
+      ),
+    ),
+    wait: Type.Optional(
+      Type.Boolean({
+        description:
+          "Whether the response waits for the first attempt; false: it is 202 at once. Requires `type`. Default: true",
+        examples: [true],
       }),
     ),
   },
-  { title: "TestWebhookDto" },
+  { title: "TestWebhookDto", allOf: [requiresType("data"), requiresType("wait")] },
 );
 
-export const testResult = object(
+/** The reply to a test event that is not waited for. */
+export const recordedTest = object({ event_id: prefixedId("evt") }, { title: "RecordedTestDto" });
+
+const attemptedTest = object(
   {
     event_id: prefixedId("evt"),
     delivered: Type.Boolean({ description: "Whether your backend answered with a 2xx status" }),
@@ -210,9 +254,16 @@ export const testResult = object(
         examples: [200],
       }),
     ),
-    duration_ms: Type.Integer({ minimum: 0, examples: [123] }),
+    duration_ms: Type.Integer({
+      minimum: 0,
+      description: "The duration of the attempt; 0 if there was none",
+      examples: [123],
+    }),
     error: nullable(
-      Type.String({ description: "Why the event was not delivered; null if it was", examples: ["HTTP 503"] }),
+      Type.String({
+        description: `Why the event was not delivered; null if it was. An event with a type that was not attempted has \`disabled\` or \`not_configured\` when it is skipped, and \`${NOT_ATTEMPTED}\` when its first attempt was not made within ${TEST_EVENT_WAIT_MS / SECOND} seconds`,
+        examples: ["HTTP 503"],
+      }),
     ),
   },
   {
@@ -227,4 +278,9 @@ export const testResult = object(
       },
     ],
   },
+);
+
+/** Typed as either reply, because the handler makes both; the route declares the other one beside it. */
+export const testResult = Type.Unsafe<Static<typeof attemptedTest> | Static<typeof recordedTest>>(
+  attemptedTest,
 );

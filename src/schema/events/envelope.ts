@@ -66,6 +66,12 @@ export function eventPayload(type: EventType, options: PayloadOptions): TSchema 
   return object(
     {
       id: prefixedId("evt", { description: "The same on every attempt; also the `webhook-id` header" }),
+      test: Type.Optional(
+        Type.Literal(true, {
+          description:
+            "Only in a test event that was sent with a `type`: its ids are examples, and its `data` is the example with the caller's changes, which need not match this schema",
+        }),
+      ),
       type: Type.Literal(type),
       api_version: Type.String({ examples: [API_VERSION] }),
       key: keySchema(keys),

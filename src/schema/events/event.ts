@@ -12,6 +12,7 @@ import {
   nullable,
   object,
   oneOf,
+  openObject,
   prefixedId,
   type Static,
   type TSchema,
@@ -86,7 +87,7 @@ export const EVENT_PAYLOADS: Readonly<Record<EventType, TSchema>> = {
   }),
   "webhook.test": eventPayload("webhook.test", {
     keys: [...EVENT_KEYS, null],
-    data: object({}, { title: "TestData" }),
+    data: openObject({}, { title: "TestData", description: "Empty, unless the request has `data`" }),
     example: { data: {} },
   }),
 };

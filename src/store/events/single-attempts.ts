@@ -52,6 +52,19 @@ const FINISH_SINGLE_ATTEMPT = sql(`
   select client_id, id
   from finished`);
 
+/** Finds nothing while the first attempt is to be made. The reason of an event without one is that of its delivery. */
+const FIND_FIRST_ATTEMPT = sql(`
+  select
+    a.id is not null and a.error is null as delivered,
+    a.status_code,
+    coalesce(a.duration_ms, 0) as duration_ms,
+    case when a.id is null then coalesce(d.skip_reason, d.last_error) else a.error end as error
+  from deliveries d
+  left join attempts a on a.client_id = d.client_id and a.id = d.id and a.attempt = 1
+  where d.client_id = $1
+  and d.id = $2
+  and (a.id is not null or d.state in ('skipped', 'failed'))`);
+
 /**
  * Records the only attempt of an event, in the transaction that inserts the event. The delivery starts as
  * failed: after a crash no worker retries it, and the history shows that it may have been sent.
@@ -81,4 +94,22 @@ export async function finishSingleAttempt(
   const { id, delivered, statusCode, durationMs, error, excerpt } = attempt;
   const state = delivered ? "delivered" : "failed";
   await db.query(FINISH_SINGLE_ATTEMPT, [clientId, id, statusCode, durationMs, error, excerpt, state]);
+}
+
+/** The result of an event's first attempt, or why there is none. */
+export interface FirstAttempt {
+  delivered: boolean;
+  status_code: number | null;
+  duration_ms: number;
+  error: string | null;
+}
+
+/** Undefined while the first attempt is to be made. */
+export async function findFirstAttempt(
+  db: Queryable,
+  clientId: string,
+  id: string,
+): Promise<FirstAttempt | undefined> {
+  const [row] = await db.query<FirstAttempt>(FIND_FIRST_ATTEMPT, [clientId, id]);
+  return row;
 }

@@ -52,7 +52,9 @@ async function start(
     resolver,
   };
   const secretBox = createSecretBox(config.ENCRYPTION_KEYS);
-  const routes = () => webhookRoutes({ secretBox, poster, addresses, log: captureLog().log });
+  const { log } = captureLog();
+  const [notifier, stopping] = [{ notify: () => {} }, new AbortController().signal];
+  const routes = () => webhookRoutes({ secretBox, poster, addresses, log, notifier, stopping });
   const api = await startApi(t, { config, routes, ...(database ? { database } : {}) });
   return { api, secretBox };
 }

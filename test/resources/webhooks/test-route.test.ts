@@ -1,12 +1,20 @@
 import type { Socket } from "node:net";
 import { Webhook } from "standardwebhooks";
 import t from "tap";
+import { awaitFirstAttempt } from "../../../src/domain/events/send-test-event.ts";
+import { createKey } from "../../../src/domain/tenants/api-keys.ts";
 import { deleteClient } from "../../../src/domain/tenants/delete-client.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import { timeOfId } from "../../../src/runtime/ids.ts";
+import { EVENT_TYPES, type EventType } from "../../../src/schema/enumerations.ts";
+import { EVENT_PAYLOADS } from "../../../src/schema/events/event.ts";
 import { startBackend, startTcpBackend } from "../../fixtures/events/backends.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { sendMessage } from "../../fixtures/messages/messages.ts";
+import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { startWebhookReceiver } from "../../fixtures/sandbox/webhook-receiver.ts";
+import { rollUp } from "../../fixtures/stats/figures.ts";
+import { makeActor } from "../../fixtures/tenants/actors.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -26,8 +34,8 @@ async function testRouteOf(api: Api) {
     generate: (json: unknown) => api.call("POST", "/api/webhooks/config/generate-secret", { headers, json }),
     /** Rows of the client's events, deliveries and attempts. */
     history: async () => ({
-      events: await rows("events"),
-      deliveries: await rows("deliveries"),
+      events: await rows<{ payload: string }>("events"),
+      deliveries: await rows<{ id: string }>("deliveries"),
       attempts: await rows("attempts"),
     }),
   };
@@ -262,7 +270,7 @@ t.test("webhook test event", async (t) => {
   t.test("an invalid key is refused", async (t) => {
     const { send, configure, history } = await testRouteOf(api);
     await configure({ webhook_url: "http://127.0.0.1:1" });
-    for (const json of [{ key: "billing" }, { key: null }, { key: "" }, { key: 1 }, { type: "x" }, []]) {
+    for (const json of [{ key: "billing" }, { key: null }, { key: "" }, { key: 1 }, { kind: "x" }, []]) {
       const reply = await send(json);
       t.equal(reply.status, 400, JSON.stringify(json));
       t.equal(reply.body.error, "validation_failed");
@@ -304,5 +312,204 @@ t.test("webhook test event", async (t) => {
     const { deliveries, attempts } = await history();
     t.match(deliveries, [{ state: "pending" }]);
     t.match(attempts, [{ attempt: 1, status_code: 200, error: null }]);
+  });
+
+  t.test("an event of every type is recorded like a real one, from the example of its type", async (t) => {
+    const { send, history } = await testRouteOf(api);
+    const keys: Record<string, unknown> = {};
+    for (const type of EVENT_TYPES) {
+      const { status, body } = await send({ type, wait: false });
+      t.equal(status, 202, type);
+      t.same(Object.keys(body), ["event_id"]);
+    }
+    for (const row of (await history()).events as { type: string; payload: string; key: string | null }[]) {
+      keys[row.type] = row.key;
+      t.match(row, { channel_id: null, ad_account_id: null, message_id: null }, "the row names no object");
+      const { id, recorded_at, occurred_at, ...payload } = JSON.parse(row.payload);
+      const [example] = EVENT_PAYLOADS[row.type as EventType].examples as [object];
+      t.match({ ...example, key: row.key, test: true }, payload);
+      t.same(Object.keys(JSON.parse(row.payload)).slice(0, 3), ["id", "test", "type"]);
+    }
+    t.match(keys, {
+      "message.received": "chatapp",
+      "channel.connected": "embedded_signup",
+      "lead.created": "marketing",
+      "comment.created": "publishing",
+      "webhook.test": null,
+    });
+  });
+
+  t.test("an event with a type that is not delivered says why, without a 409", async (t) => {
+    const { send, configure, disableKey, history, tenant } = await testRouteOf(api);
+    const skipped = { delivered: false, status_code: null, duration_ms: 0 };
+    const unconfigured = await send({ type: "lead.created" });
+    t.equal(unconfigured.status, 200);
+    t.match(unconfigured.body, { event_id: /^evt_/, ...skipped, error: "not_configured" });
+    await configure({ webhook_url: "http://127.0.0.1:1" });
+    await disableKey("marketing");
+    t.match((await send({ type: "lead.created" })).body, { ...skipped, error: "disabled" });
+    t.match((await history()).deliveries, [{ state: "skipped" }, { state: "skipped" }]);
+    const { body } = await send({ type: "message.received", wait: false });
+    const waited = { id: body.event_id, signals: [], timeoutMs: 1 };
+    t.match(await awaitFirstAttempt(api.db, tenant.id, waited), { ...skipped, error: "pending" });
+    const other = await makeTenant(api);
+    const foreign = { ...waited, id: (await history()).deliveries[0]?.id ?? "" };
+    t.match(await awaitFirstAttempt(api.db, other.id, foreign), { error: "pending" });
+  });
+
+  t.test("an event with a type changes no message and no channel", async (t) => {
+    const { send, history, tenant } = await testRouteOf(api);
+    const headers = (await tenant.createKey("messages:send")).headers;
+    const id = await sendMessage(api, tenant);
+    const read = async () => ({
+      message: (await api.call("GET", `/api/outbound/messages/${id}`, { headers })).body,
+      timeline: (await api.call("GET", `/api/outbound/messages/${id}/timeline`, { headers })).body,
+      channels: (await api.call("GET", "/api/channels", { headers })).body,
+    });
+    const before = await read();
+    const { channel_id } = before.message;
+    await send({ type: "message.status", data: { message_id: id, status: "read" }, wait: false });
+    await send({ type: "message.send_result", data: { message_id: id, outcome: "rejected" }, wait: false });
+    await send({ type: "channel.disconnected", data: { reason: "platform" }, wait: false });
+    t.same(await read(), before);
+    t.match((await history()).events, [{ payload: id }, { payload: id }, { channel_id: null }]);
+    t.not(JSON.parse((await history()).events[2]?.payload ?? "").channel_id, channel_id);
+  });
+
+  t.test("an event with a type needs a test key or a user", async (t) => {
+    const { send, history, tenant } = await testRouteOf(api);
+    const input = { name: "live", scopes: ["webhooks:manage"] as const, expiresAt: null, production: true };
+    const { text } = await createKey(api.db, makeActor(tenant.id), input);
+    const headers = { "x-svc-api-key": text };
+    const live = (json: unknown) => api.call("POST", "/api/webhooks/test", { headers, json });
+    for (const wait of [true, false]) {
+      const refused = await live({ type: "message.received", wait });
+      t.equal(refused.status, 403);
+      t.match(refused.body, { error: "test_key_required", documentation: /testing#/ });
+    }
+    t.equal((await live({ type: "x" })).status, 400);
+    t.equal((await live({})).body.error, "webhook_not_configured", "without a type a live key may use it");
+    t.same((await history()).events, []);
+    for (const role of ["owner", "member"] as const) {
+      const user = await tenant.createUser(role);
+      const json = { type: "message.received", wait: false };
+      t.equal((await api.call("POST", "/api/webhooks/test", { headers: user.headers, json })).status, 202);
+    }
+    t.equal((await send({ type: "message.received", wait: false })).status, 202);
+  });
+
+  t.test("an invalid event with a type is refused", async (t) => {
+    const { send, history } = await testRouteOf(api);
+    const type = "message.received";
+    const nested = JSON.parse(`${'{"a":'.repeat(100)}1${"}".repeat(100)}`);
+    const REFUSED: [json: object, message: RegExp][] = [
+      [{ type: "message.unknown" }, /type must be one of message\.received, .*webhook\.test/],
+      [{ type: null }, /type/],
+      [{ data: {} }, /data requires type/],
+      [{ wait: false }, /wait requires type/],
+      [{ key: "chatapp", wait: true }, /wait requires type/],
+      [{ type, data: [] }, /data must be an object/],
+      [{ type, data: null }, /data must be an object/],
+      [{ type, data: "x" }, /data must be an object/],
+      [{ type, wait: "yes" }, /wait/],
+      [{ type, channel_id: "ch_01jc8m4t7v2x5k9w3r6y1b0nqd" }, /channel_id/],
+      [{ type, data: { text: "\u0000" } }, /U\+0000/],
+      [{ type, data: nested }, /nested deeper/],
+      [{ type, data: { content: "x".repeat(262_144) } }, /data must have at most 262144 bytes/],
+      [{ type, key: "marketing" }, /key must be one of chatapp, photoapp, socialapp for the type/],
+      [{ type: "template.status_updated", key: "photoapp" }, /key must be one of chatapp for the type/],
+    ];
+    for (const [json, message] of REFUSED) {
+      const { status, body } = await send(json);
+      t.equal(status, 400, JSON.stringify(json).slice(0, 100));
+      t.match(body, { error: "validation_failed", message });
+    }
+    t.same((await history()).events, []);
+  });
+
+  t.test(
+    "events with a type are delivered by the dispatcher, and the first attempt is the answer",
+    async (t) => {
+      const { send, configure, history, tenant } = await testRouteOf(api);
+      await startDispatcher(t, { config: api.config });
+      const backend = await startWebhookReceiver(t);
+      await configure({ webhook_url: backend.url });
+      const { headers } = await tenant.createKey("webhooks:manage");
+      const data = `{ "from": { "name": "Zoë" }, "context": { "message_id": "wamid.1" },
+      "content": { "n": 12345678901234567890, "__proto__": { "polluted": true }, "list": [1] } }`;
+      const raw = `{ "type": "message.received", "key": "photoapp", "data": ${data} }`;
+      const { status, body } = await api.call("POST", "/api/webhooks/test", { headers, raw });
+      t.equal(status, 200);
+      t.match(body, { event_id: /^evt_/, delivered: true, status_code: 200, error: null });
+      const [received] = backend.received as [(typeof backend.received)[number]];
+      t.equal(received.path, "/photo/receiveMessage");
+      t.match(received.body, {
+        id: body.event_id,
+        test: true,
+        type: "message.received",
+        key: "photoapp",
+        channel_id: "ch_01jc8m4t7v2x5k9w3r6y1b0nqd",
+        data: {
+          from: { id: "5511988887777", name: "Zoë" },
+          context: { message_id: "wamid.1" },
+          type: "text",
+        },
+      });
+      const content = `"content":{"body":"Oi","n":12345678901234567890,"__proto__":{"polluted":true},"list":[1]}`;
+      t.ok(received.raw.includes(content), "objects are merged, and values are as sent");
+      t.notOk("polluted" in {});
+      const detail = await api.call("GET", `/api/webhooks/events/${body.event_id}`, { headers });
+      t.match(detail.body, { status: "delivered", channel_id: null, delivery_attempts: [{ attempt: 1 }] });
+      await rollUp(api);
+      const stats = await api.call("GET", "/api/stats/events?key=photoapp", { headers });
+      t.match(stats.body.totals, { accepted: 1 }, "test events are counted");
+
+      backend.setStatus(503);
+      const failed = await send({ type: "webhook.test", data: { order: { id: 1 } } });
+      t.match(failed.body, { delivered: false, status_code: 503, error: "HTTP 503" });
+      t.match(backend.received[1], {
+        path: "/",
+        body: { test: true, key: null, data: { order: { id: 1 } } },
+      });
+      t.match((await history()).deliveries[1], { state: "retrying" }, "retries apply");
+    },
+  );
+
+  t.test("few requests of a client wait, and none delays the end of the process", async (t) => {
+    const { send, configure, disableKey, history, tenant } = await testRouteOf(api);
+    await configure({ webhook_url: "http://127.0.0.1:1" });
+    await disableKey("marketing");
+    const { headers } = await tenant.createKey("webhooks:manage");
+    const waiting: Promise<Response>[] = [];
+    const gone = new AbortController();
+    await t.test("in a process that ends", async (t) => {
+      const { address } = await startApi(t, { config: api.config });
+      const sendThere = (json: object, signal?: AbortSignal) =>
+        fetch(`${address}/api/webhooks/test`, {
+          method: "POST",
+          headers,
+          body: JSON.stringify(json),
+          ...(signal ? { signal } : {}),
+        });
+      const type = "message.received";
+      waiting.push(sendThere({ type }));
+      const leaving = [1, 2, 3, 4].map(() => sendThere({ type }, gone.signal).catch(() => {}));
+      await until("all are recorded", async () => (await history()).events.length === 5);
+      const refused = await sendThere({ type: "lead.created" });
+      t.equal(refused.status, 429);
+      t.equal(refused.headers.get("retry-after"), "5");
+      t.match(await refused.json(), { error: "rate_limited" });
+      t.equal((await sendThere({ type, wait: false })).status, 202, "without waiting there is no limit");
+      t.equal((await send({ type: "lead.created" })).status, 200, "another process counts for itself");
+      gone.abort();
+      await Promise.all(leaving);
+      await until(
+        "the places are free",
+        async () => (await sendThere({ type: "lead.created" })).status === 200,
+      );
+    });
+    const [answer] = await Promise.all(waiting);
+    t.equal(answer?.status, 200);
+    t.match(await answer?.json(), { delivered: false, status_code: null, error: "pending" });
   });
 });
