@@ -162,10 +162,7 @@ function createEventDelivery(parts: DeliveryParts) {
     }),
     tracker: parts.watchdog.tracker,
     deliver: createEventDeliverer({
-      db,
-      log,
       secretBox: withOpenedSecrets(parts.secretBox),
-      pages: parts.platforms.social.pages,
       poster: parts.poster,
       breakers,
     }),

@@ -31,9 +31,9 @@ export const DELIVERY_DEADLINE_MS = 15 * SECOND;
 export const TEST_EVENT_WAIT_MS = 16 * SECOND;
 /** One request that sends a message. */
 export const SEND_DEADLINE_MS = 15 * SECOND;
-/** The fetch of a lead's fields, which precedes the delivery of its event. */
-export const LEAD_FETCH_TIMEOUT_MS = 10 * SECOND;
-/** The probe of a half-open circuit breaker: longer than the fetch of lead fields plus the delivery. */
+/** A webhook waits this long for the fields of its leads. Then it is recorded without them. */
+export const LEAD_FETCH_TIMEOUT_MS = 5 * SECOND;
+/** The probe of a half-open circuit breaker: longer than the delivery. */
 export const PROBE_LEASE_MS = 30 * SECOND;
 
 // Requests.

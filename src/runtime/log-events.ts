@@ -60,7 +60,8 @@ export const LOG_EVENTS = {
     "The status of an account's reports could not be read; they are checked again later. `verdict` or `err` gives the reason",
   "insights_report.quarantined":
     "Three schedulers died while they checked this report; it is no longer checked",
-  "lead.fetch_failed": "The details of a lead could not be read; the event carries its ids only",
+  "lead.fetch_failed":
+    "The fields of a lead could not be fetched in time; its event is recorded without them",
   "message.abandoned": "A message failed without a further attempt; `code` gives the reason",
   "message.interrupted":
     "A dispatcher died while it sent this message; the message is `unknown`, unless a webhook has reported its status",

@@ -1,4 +1,5 @@
 import { createPlatformLookup } from "../../domain/channels/channel-access.ts";
+import { createLeadFetcher } from "../../domain/inbound/lead-fields.ts";
 import { createWebhookIntake } from "../../domain/inbound/webhook-intake.ts";
 import { createMessageIntake } from "../../domain/messages/accept-message.ts";
 import { type ApiDocument, describeApi } from "../../http/openapi/describe-api.ts";
@@ -138,11 +139,16 @@ function routeParts(
   { db, messageNotifier, caches, destinations, resolver, stopping, ...parts }: Resolved<typeof ROUTE_TOKENS>,
   describe: () => ApiDocument,
 ) {
-  const { settings, metrics, notifier } = parts;
+  const { settings, metrics, notifier, platforms, secretBox, log } = parts;
+  const webhookDb = db.forKey(WEBHOOK_KEY);
   return {
     ...parts,
     forgetCredential: caches.forget,
-    webhookIntake: createWebhookIntake({ db: db.forKey(WEBHOOK_KEY), notifier }),
+    webhookIntake: createWebhookIntake({
+      db: webhookDb,
+      notifier,
+      fetchLeads: createLeadFetcher({ db: webhookDb, secretBox, log, pages: platforms.social.pages }),
+    }),
     intake: createMessageIntake({ db: db.forKey("messages"), notifier: messageNotifier }),
     platformOf: createPlatformLookup(db),
     metricsText: sharedMetrics(metrics),

@@ -169,7 +169,10 @@ const leadData = object(
           { name: text("email"), values: Type.Array(text("ana@customer.example")) },
           { title: "LeadField" },
         ),
-        { description: "The person's answers; absent when Herald could not fetch them" },
+        {
+          description:
+            "The person's answers, which Herald fetches before it records the event; absent when the platform does not return them within 5 seconds",
+        },
       ),
     }),
   },

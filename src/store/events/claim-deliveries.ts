@@ -87,7 +87,6 @@ export interface ClaimedDelivery {
   schedule_base: number;
   type: string;
   key: string | null;
-  channel_id: string | null;
   /** The outbound message that the event is about. */
   message_id: string | null;
   payload: string;
@@ -108,7 +107,7 @@ const CLAIM_DUE = `claimed as (
     returning q.client_id, q.id, q.is_bulk, q.due_at, q.attempts, q.schedule_base
   )
   select
-    c.client_id, c.id, c.is_bulk, c.due_at, c.attempts, c.schedule_base, e.type, e.key, e.channel_id, e.message_id,
+    c.client_id, c.id, c.is_bulk, c.due_at, c.attempts, c.schedule_base, e.type, e.key, e.message_id,
     e.payload, w.webhook_url, coalesce(e.key = any(w.disabled_keys), false) as is_off,
     w.secret_sealed, w.former_secret_sealed, w.former_secret_until, coalesce(w.token_header, true) as token_header
   from claimed c

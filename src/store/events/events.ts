@@ -74,21 +74,6 @@ export async function findEvent(
   return row;
 }
 
-const REPLACE_PAYLOAD = sql(`
-  update events
-  set payload = $3
-  where client_id = $1
-  and id = $2`);
-
-/** Stores a body that was completed with fetched data, so that every attempt sends the same one. */
-export async function replacePayload(
-  db: Queryable,
-  clientId: string,
-  { id, payload }: { id: string; payload: string },
-): Promise<void> {
-  await db.query(REPLACE_PAYLOAD, [clientId, id, payload]);
-}
-
 /** Oldest first. */
 export const listAttempts = (db: Queryable, clientId: string, eventId: string): Promise<AttemptRow[]> =>
   db.query<AttemptRow>(LIST_ATTEMPTS, [clientId, eventId]);

@@ -2,7 +2,7 @@ import t from "tap";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readClientEvents, sendWebhook } from "../../fixtures/platforms/webhooks.ts";
 import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
-import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
+import { makeChannel, newPlatformId, removeToken } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
 const TIME = Math.floor(Date.now() / 1000);
@@ -97,6 +97,7 @@ t.test("pages and photo accounts have separate owners, even when they are linked
   const [social, photo] = [await makeTenant(api), await makeTenant(api)];
   const [pageId, photoappUserId] = [newPlatformId(), newPlatformId()];
   const socialChannel = await makeChannel(api, social, { platform: "socialapp", pageId });
+  await removeToken(api, socialChannel);
   const photoChannel = await makeChannel(api, photo, { platform: "photoapp", pageId, photoappUserId });
   const messaging = (id: string) => [
     {

@@ -58,6 +58,8 @@ function watchDatabase(real: Database) {
 
 const NO_NOTIFIER = { epoch: () => null, notify() {} };
 
+const fetchLeads = async (webhook: IncomingWebhook) => webhook;
+
 const startedApi = startApi(t);
 
 /** The timeout is long, for slow machines. */
@@ -65,7 +67,7 @@ async function setUp(t: Test, timeoutMs = 10 * MINUTE) {
   const api = await startedApi;
   const watched = watchDatabase(api.db);
   t.teardown(() => watched.release()); // a failed test must not keep the others waiting
-  const intake = createWebhookIntake({ db: watched.db, notifier: NO_NOTIFIER }, timeoutMs);
+  const intake = createWebhookIntake({ db: watched.db, notifier: NO_NOTIFIER, fetchLeads }, timeoutMs);
   const makeClient = async () => {
     const [tenant, pageId] = [await makeTenant(api), newPlatformId()];
     await makeChannel(api, tenant, { platform: "socialapp", pageId });

@@ -1,7 +1,7 @@
 import t, { type Test } from "tap";
 import { startApi } from "../../fixtures/http/api.ts";
 import { readClientEvents, sendWebhook } from "../../fixtures/platforms/webhooks.ts";
-import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
+import { makeChannel, newPlatformId, removeToken } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 
 const SECONDS = 1_790_000_000;
@@ -21,7 +21,7 @@ async function setUp(t: Test) {
     newPlatformId(),
   ];
   await makeChannel(api, tenant, { wabaId, phoneNumberId });
-  await makeChannel(api, tenant, { platform: "socialapp", pageId });
+  await removeToken(api, await makeChannel(api, tenant, { platform: "socialapp", pageId }));
   await makeChannel(api, tenant, { platform: "photoapp", photoappUserId });
   const post = async (object: string, entry: object) => {
     const before = (await readClientEvents(api, tenant.id)).length;

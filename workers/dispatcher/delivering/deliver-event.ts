@@ -4,24 +4,14 @@ import {
   type PreparedAttempt,
   prepareAttempt,
 } from "../../../src/delivery/signed-attempt.ts";
-import type { Pages } from "../../../src/platforms/pages/pages.ts";
 import type { Breakers, Destination } from "../../../src/queue/breakers.ts";
-import { withTimeout } from "../../../src/runtime/async/timeouts-and-retries.ts";
-import { LEAD_FETCH_TIMEOUT_MS } from "../../../src/runtime/deadlines.ts";
-import { JsonText, stringifyJson } from "../../../src/runtime/json/json.ts";
-import { openJson } from "../../../src/runtime/json/json-source.ts";
-import type { Log } from "../../../src/runtime/log.ts";
 import type { EventKey, EventType } from "../../../src/schema/enumerations.ts";
-import { openChannelToken } from "../../../src/security/sealed-tokens.ts";
-import type { SecretBox } from "../../../src/security/secret-box.ts";
-import { findChannelToken } from "../../../src/store/channels/channels.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
-import { replacePayload } from "../../../src/store/events/events.ts";
 import { listWebhookUrls } from "../../../src/store/tenants/webhook-configs.ts";
 import { type DeliveryOutcome, internalFailure, outcomeOfAttempt, postponed, skipped } from "./outcomes.ts";
 
-interface DeliveryParts extends AttemptParts, LeadParts {
+interface DeliveryParts extends AttemptParts {
   breakers: Breakers;
 }
 
@@ -56,9 +46,8 @@ async function attemptDelivery(
   const destination = { clientId: row.client_id, origin: new URL(webhook_url).origin };
   const breakerCheck = await checkBreaker(destination, parts.breakers);
   if (breakerCheck.outcome === "blocked") return postponed(row, 0);
-  const payload = await withLeadFields(parts, row);
   tracked.resume();
-  const attempt = prepareClaimed(parts, row, { webhook_url, payload });
+  const attempt = prepareClaimed(parts, row, webhook_url);
   const at = new Date();
   const posted = await attempt.send({ signal, tracked });
   if (!signal.aborted)
@@ -74,11 +63,7 @@ async function attemptDelivery(
   });
 }
 
-function prepareClaimed(
-  parts: AttemptParts,
-  row: ClaimedDelivery,
-  { webhook_url, payload }: { webhook_url: string; payload: string },
-): PreparedAttempt {
+function prepareClaimed(parts: AttemptParts, row: ClaimedDelivery, webhook_url: string): PreparedAttempt {
   const { client_id, secret_sealed, former_secret_sealed, former_secret_until, token_header } = row;
   return prepareAttempt(
     parts,
@@ -87,7 +72,7 @@ function prepareClaimed(
       id: row.id,
       type: row.type as EventType,
       key: row.key as EventKey | null,
-      payload,
+      payload: row.payload,
       attempt: row.attempts + 1,
     },
   );
@@ -115,51 +100,4 @@ export async function refreshBreakers({ db, breakers }: { db: Database; breakers
   for (const { client_id: clientId, webhook_url } of await listWebhookUrls(db, breakers.clients()))
     await breakers.closeFormer({ clientId, origin: new URL(webhook_url).origin });
   await refreshing;
-}
-
-interface LeadParts {
-  db: Database;
-  secretBox: SecretBox;
-  pages: Pages;
-  log: Log;
-}
-
-/**
- * A lead webhook does not contain the form's fields: fetches them before the first attempt and stores them, so that every
- * attempt has the same body. Returns the payload without the fields when that fails.
- */
-async function withLeadFields(parts: LeadParts, row: ClaimedDelivery): Promise<string> {
-  if (row.type !== "lead.created" || row.attempts > 0) return row.payload;
-  const { client_id: client, id, channel_id: channel } = row;
-  try {
-    const payload = await withTimeout(LEAD_FETCH_TIMEOUT_MS, fetchPayload(parts, row), () => undefined);
-    if (payload === undefined) return row.payload;
-    await replacePayload(parts.db, client, { id, payload });
-    return payload;
-  } catch (error) {
-    parts.log.warn("lead.fetch_failed", { client, event_id: id, channel, err: error });
-    return row.payload;
-  }
-}
-
-/** Undefined when the fields are already present, or when the channel or its token is gone. */
-async function fetchPayload(
-  { db, secretBox, pages }: LeadParts,
-  row: ClaimedDelivery,
-): Promise<string | undefined> {
-  const event = JSON.parse(row.payload);
-  if (event.data?.fields !== undefined || row.channel_id === null) return undefined;
-  const channel = await findChannelToken(db, row.client_id, row.channel_id);
-  if (!channel?.page_id || !channel.token_sealed) return undefined;
-  const token = openChannelToken(secretBox, row.channel_id, channel.token_sealed);
-  const about = { client: row.client_id, event_id: row.id, channel: row.channel_id };
-  const page = { pageId: channel.page_id, token, about };
-  const { fields } = await pages.readLead(page, event.data.lead_id);
-  const source = openJson(row.payload);
-  const [data, raw] = [source.field("data"), source.field("raw")];
-  return stringifyJson({
-    ...event,
-    data: new JsonText(`${data?.text.slice(0, -1)},"fields":${JSON.stringify(fields)}}`),
-    ...(raw ? { raw: new JsonText(raw.text) } : {}),
-  });
 }

@@ -21,7 +21,6 @@ const newRow = (): ClaimedDelivery => ({
   schedule_base: 0,
   type: "message.received",
   key: "chatapp",
-  channel_id: null,
   message_id: null,
   payload: "{}",
   webhook_url: "https://backend.example",
