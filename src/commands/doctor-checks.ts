@@ -2,12 +2,15 @@ import { awaitConnection, createProducerClient } from "../queue/redis.ts";
 import { isWriteRefusal, probeRedisWrites } from "../queue/redis-state.ts";
 import { tagsOf } from "../queue/wake-ups.ts";
 import type { Config } from "../runtime/config/config.ts";
-import { SECOND } from "../runtime/durations.ts";
+import { MAX_CLOCK_DIFFERENCE_MS, MAX_TRANSACTION_AGE_MS } from "../runtime/deadlines.ts";
+import { MINUTE, SECOND } from "../runtime/durations.ts";
 import { createSecretBox } from "../security/secret-box.ts";
-import { createDatabase, type Database, databaseTime } from "../store/database/database.ts";
+import { measureClock } from "../store/database/clock.ts";
+import { createDatabase, type Database } from "../store/database/database.ts";
 import { inspectMigrations, type MigrationState, PRERELEASE_FIX } from "../store/database/migrations.ts";
 import { findSealedColumns, listKeyUsage } from "../store/database/sealed-columns.ts";
 import { findQueueMismatches, type QueueMismatch } from "../store/events/queue-metrics.ts";
+import { readOpenTransactions } from "../store/events/stream-marks.ts";
 import { readQueueHold } from "../store/processes/queue-hold.ts";
 import { countAliveWorkers } from "../store/processes/workers.ts";
 import { listKeysOfDisabledUsers } from "../store/tenants/api-keys.ts";
@@ -195,20 +198,26 @@ export async function examineQueueRows(
   );
 }
 
-/** Signatures and tokens tolerate minutes, but a larger offset means that the clock is not synchronised. */
-const MAX_CLOCK_OFFSET_MS = 5 * SECOND;
-
 export async function examineClock(db: Database): Promise<Finding> {
-  const requestedAt = Date.now();
-  const databaseNow = await databaseTime(db);
-  const midpoint = (requestedAt + Date.now()) / 2;
-  const aheadSeconds = Math.round((midpoint - databaseNow.getTime()) / SECOND);
-  if (Math.abs(aheadSeconds) * SECOND <= MAX_CLOCK_OFFSET_MS) return ok("clock", "agrees with Postgres");
-  const fix = "synchronise the clocks of both machines with NTP";
+  const difference = await measureClock(db);
+  if (Math.abs(difference) <= MAX_CLOCK_DIFFERENCE_MS) return ok("clock", "agrees with Postgres");
+  const seconds = Math.round(Math.abs(difference) / SECOND);
   return failed(
     "clock",
-    `${Math.abs(aheadSeconds)} s ${aheadSeconds > 0 ? "ahead of" : "behind"} Postgres`,
-    fix,
+    `${seconds} s ${difference < 0 ? "ahead of" : "behind"} Postgres`,
+    "synchronise the clocks of both machines with NTP",
+  );
+}
+
+/** Whether the event stream sees every transaction that may still commit events. */
+export async function examineTransactions(db: Database): Promise<Finding> {
+  const { areHidden } = await readOpenTransactions(db);
+  if (!areHidden) return ok("transactions", "event streams see the open transactions");
+  const minutes = MAX_TRANSACTION_AGE_MS / MINUTE;
+  return warning(
+    "transactions",
+    `the database role may not see the transactions of other roles: event streams read the last ${minutes} minutes of events each time`,
+    "grant pg_read_all_stats to the role in DATABASE_URL, and keep track_activities on",
   );
 }
 

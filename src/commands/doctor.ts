@@ -8,6 +8,7 @@ import {
   examinePlatforms,
   examinePostgres,
   examineRedis,
+  examineTransactions,
   type Finding,
   failed,
   ok,
@@ -21,7 +22,7 @@ interface DoctorResult {
 export const DOCTOR_COMMAND: Command = defineCommand({
   name: "doctor",
   summary:
-    "Check settings, Postgres, Redis, migrations, secrets, API keys, workers, hold, queue rows, clock and platforms, and explain how to fix problems",
+    "Check settings, Postgres, Redis, migrations, secrets, API keys, workers, hold, queue rows, clock, transactions and platforms, and explain how to fix problems",
   options: {},
   async run(_, { env, settingsFile }): Promise<DoctorResult> {
     const findings = (await examine(env)).map((finding) => withStartHint(finding, settingsFile));
@@ -70,7 +71,9 @@ async function examineDatabase(config: Partial<Config>): Promise<Finding[]> {
   });
   try {
     const findings = await examinePostgres(db, config);
-    return findings[0]?.status === "ok" ? [...findings, await examineClock(db)] : findings;
+    return findings[0]?.status === "ok"
+      ? [...findings, await examineClock(db), await examineTransactions(db)]
+      : findings;
   } finally {
     await db.close();
   }

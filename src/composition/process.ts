@@ -17,6 +17,7 @@ import type { Worker } from "../runtime/supervise.ts";
 import { createWatchdog } from "../runtime/watchdog.ts";
 import { createSecretBox } from "../security/secret-box.ts";
 import { isBearerToken } from "../security/secret-text.ts";
+import { createClockCheck } from "../store/database/clock.ts";
 import { createDatabase, type Database, type DatabaseOptions } from "../store/database/database.ts";
 import { runWorkers, tryReadConfig } from "./run-workers.ts";
 import {
@@ -99,7 +100,7 @@ export const SHARED_TOKENS = {
   watchdog: WATCHDOG,
 } as const;
 
-/** The workers that every process starts first and closes last: watchdog, metrics, connections, Redis state, partitions. */
+/** The workers that every process starts first and closes last: watchdog, metrics, connections, Redis state, clock, partitions. */
 export function sharedWorkers(parts: Resolved<typeof SHARED_TOKENS>): Worker[] {
   const { config, db, log, metrics, redis, redisState, watchdog } = parts;
   const closeDatabase = () => withTimeout(2 * SECOND, db.close(), () => log.warn("postgres.close_timed_out"));
@@ -109,6 +110,7 @@ export function sharedWorkers(parts: Resolved<typeof SHARED_TOKENS>): Worker[] {
     { name: "postgres", close: closeDatabase },
     { name: "redis", start: () => awaitConnection(redis, 2 * SECOND), close: () => redis.disconnect() },
     redisState,
+    createClockCheck({ db, log }),
     tablePartitions({ settings: config, db, log }),
   ];
 }

@@ -2,6 +2,7 @@ import { type DependencyContainer, instanceCachingFactory } from "tsyringe";
 import type { EventPoster } from "../delivery/post-event.ts";
 import type { Destinations, Resolver } from "../delivery/ssrf-guard.ts";
 import type { ImageDecoder } from "../domain/ads/base64-images.ts";
+import type { OpenStreams } from "../domain/events/stream/open-streams.ts";
 import type { CredentialCaches, CredentialScheme } from "../http/credentials.ts";
 import type { Gate } from "../http/pipeline.ts";
 import type { BodyMemory } from "../http/request/body-memory.ts";
@@ -60,6 +61,7 @@ export const BODY_MEMORY = token<BodyMemory>("body memory");
 /** Decodes image uploads in threads. */
 export const IMAGE_THREADS = token<ImageDecoder & Worker>("image threads");
 export const PLATFORMS = token<Platforms>("platforms");
+export const EVENT_STREAMS = token<OpenStreams>("event streams");
 export const EVENT_POSTER = token<EventPoster>("event poster");
 export const ROUTES = token<readonly Route[]>("routes");
 export const CREDENTIALS = token<readonly CredentialScheme[]>("credentials");

@@ -14,7 +14,15 @@ import { errorFormatOf } from "./error-reply.ts";
 import { type HandlerContext, type Idempotency, readIdempotencyKey } from "./idempotency.ts";
 import { bindCursors } from "./lists.ts";
 import type { RateLimit } from "./rate-limit.ts";
-import { CsvReply, JSON_TYPE, type OutgoingFile, prefersCsv, ReplayedReply } from "./reply.ts";
+import {
+  acceptsEventStream,
+  CsvReply,
+  EventStreamReply,
+  JSON_TYPE,
+  type OutgoingFile,
+  prefersCsv,
+  ReplayedReply,
+} from "./reply.ts";
 import { type IncomingBody, incomingBody } from "./request/body.ts";
 import type { BodyMemory } from "./request/body-memory.ts";
 import { createInputReader } from "./request/input.ts";
@@ -104,6 +112,9 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
       },
       operation: undefined,
       wantsCsv: route.csv !== undefined && prefersCsv(header("accept")),
+      wantsEventStream: route.eventStream !== undefined && acceptsEventStream(header("accept")),
+      isStillAllowed: () =>
+        isStillAllowed(route, request.headers, { caller, credentials: parts.credentials }),
     } as HandlerContext;
     const isKeyed = operationKey !== undefined && !route.ignoresKey?.(query);
     return isKeyed ? parts.idempotency(route, context, operationKey) : route.handle(context);
@@ -120,7 +131,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     respond(request, response, recorder, async (exchange, tracked) => {
       if (route.headers) Object.assign(exchange.headers, route.headers);
       const incoming = incomingBody(request, { limit: bodyLimit, memory: parts.bodyMemory });
-      if (route.csv) exchange.setHeader("Vary", "Accept");
+      if (route.csv || route.eventStream) exchange.setHeader("Vary", "Accept");
       const work = answer({ request, response, incoming, target, tracked }, exchange).finally(
         incoming.release,
       );
@@ -132,7 +143,8 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
       tracked.resume();
       if (route.loggedId !== undefined) addReplyId(exchange, route.loggedId, value);
       if (value instanceof ReplayedReply) return value;
-      if (value instanceof CsvReply) return { status: statusesOf(route)[0], file: value };
+      if (value instanceof CsvReply || value instanceof EventStreamReply)
+        return { status: statusesOf(route)[0], file: value };
       if (route.location) exchange.setHeader("Location", route.location(value));
       const status = statusOf(route, value);
       if (isStreamReply(route.reply)) return { status, file: value as OutgoingFile };
@@ -199,6 +211,28 @@ async function admit(
   assertRole(route, caller);
   if (route.gate !== undefined) await rules.gates[route.gate]?.(caller);
   return caller;
+}
+
+interface AdmittedCaller extends Pick<AdmissionRules, "credentials"> {
+  caller: Caller | undefined;
+}
+
+/** Repeats the checks of the credential, for a request that stays open. */
+async function isStillAllowed(
+  route: Route,
+  headers: Parameters<typeof authenticate>[1],
+  { caller: admitted, credentials }: AdmittedCaller,
+): Promise<boolean> {
+  if (route.scope === "public") return true;
+  try {
+    const caller = await authenticate(credentials, headers);
+    assertScope(route.scope, caller);
+    assertRole(route, caller);
+    return caller.clientId === admitted?.clientId;
+  } catch (error) {
+    if (error instanceof ApiError && error.status < 500) return false;
+    throw error;
+  }
 }
 
 function assertConsole(route: Route, caller: Caller): void {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { MINUTE } from "../runtime/durations.ts";
 import { API_VERSION } from "../schema/enumerations.ts";
 
 export const JSON_TYPE = "application/json; charset=utf-8";
@@ -38,6 +39,8 @@ export interface OutgoingFile {
   type: string;
   size?: number;
   body: Readable;
+  /** Set for a stream that its caller may take slowly: it is cut off when the caller takes nothing for this time. */
+  maxPauseMs?: number;
 }
 
 export const CSV_TYPE = "text/csv; charset=utf-8; header=present";
@@ -53,6 +56,26 @@ export class CsvReply {
 
   constructor(text: AsyncIterable<string>) {
     this.body = Readable.from(text);
+  }
+}
+
+export const EVENT_STREAM_TYPE = "text/event-stream; charset=utf-8";
+
+/** True when an Accept header names server-sent events. */
+export const acceptsEventStream = (accept: string | undefined): boolean =>
+  (accept ?? "").split(",").some((range) => {
+    const { type, quality } = readRange(range);
+    return type === "text/event-stream" && quality > 0;
+  });
+
+/** Server-sent events instead of the JSON reply, on a route with `eventStream`. `onClose` runs when the stream has ended. */
+export class EventStreamReply {
+  readonly type = EVENT_STREAM_TYPE;
+  readonly body: Readable;
+  readonly maxPauseMs = 1 * MINUTE;
+
+  constructor(blocks: AsyncIterable<string>, onClose: () => void) {
+    this.body = Readable.from(blocks, { highWaterMark: 1 }).once("close", onClose);
   }
 }
 

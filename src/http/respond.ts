@@ -104,7 +104,8 @@ async function replyAndRecord(
   const headOnly = request.method === "HEAD";
   const outgoing = { response, headers: exchange.headers, headOnly };
   if ("file" in reply) {
-    recorder.unsentAnswers.watch(response);
+    const { maxPauseMs } = reply.file;
+    recorder.unsentAnswers.watch(response, maxPauseMs === undefined ? undefined : anyRate(maxPauseMs));
     code = await streamFile(outgoing, reply);
   } else {
     send(outgoing, reply);
@@ -239,11 +240,12 @@ function callerAddress(request: IncomingMessage, trustedProxies: number): string
 /** Answers that callers have not taken yet. */
 interface UnsentAnswers {
   /** Disconnects the caller when it takes the answer too slowly. */
-  watch(response: ServerResponse): void;
+  watch(response: ServerResponse, limits?: TakeLimits): void;
 }
 
 interface UnsentAnswer {
   socket: Socket;
+  limits: TakeLimits;
   /** Time in the present period in which the answer waited for the caller. */
   waitMs: number;
   /** Bytes that the caller had taken when the period began. */
@@ -259,10 +261,14 @@ const TAKE_LIMITS: TakeLimits = { periodMs: 30 * SECOND, minBytesPerSecond: 16_3
 
 const CHECK_INTERVAL_MS = 500;
 
-export function createUnsentAnswers({ periodMs, minBytesPerSecond } = TAKE_LIMITS): UnsentAnswers {
+/** Any rate will do, but not nothing for a whole period. */
+const anyRate = (periodMs: number): TakeLimits => ({ periodMs, minBytesPerSecond: SECOND / periodMs });
+
+export function createUnsentAnswers(defaultLimits = TAKE_LIMITS): UnsentAnswers {
   const answers = createWatch<UnsentAnswer>({
-    intervalMs: Math.min(CHECK_INTERVAL_MS, periodMs),
+    intervalMs: Math.min(CHECK_INTERVAL_MS, defaultLimits.periodMs),
     isOver(answer, ms) {
+      const { periodMs, minBytesPerSecond } = answer.limits;
       // Nothing waits for the caller: the source of a streamed answer is slow.
       answer.waitMs = answer.socket.writableLength > 0 ? answer.waitMs + ms : 0;
       if (answer.waitMs > 0 && answer.waitMs < periodMs) return false;
@@ -274,10 +280,10 @@ export function createUnsentAnswers({ periodMs, minBytesPerSecond } = TAKE_LIMIT
     end: ({ socket }) => socket.destroy(),
   });
   return {
-    watch(response) {
+    watch(response, limits = defaultLimits) {
       const { socket, closed } = response;
       if (!socket || closed) return;
-      const answer = { socket, waitMs: 0, taken: takenBytes(socket) };
+      const answer = { socket, limits, waitMs: 0, taken: takenBytes(socket) };
       answers.add(answer);
       response.once("close", () => answers.delete(answer));
     },

@@ -4,9 +4,16 @@ import type { Database } from "../store/database/database.ts";
 import type { ErrorCode } from "./api-error.ts";
 import type { Caller } from "./credentials.ts";
 import type { Cursors } from "./lists.ts";
-import type { CsvReply, MediaReply, OutgoingFile, ReplayedReply, StreamReply } from "./reply.ts";
+import type {
+  CsvReply,
+  EventStreamReply,
+  MediaReply,
+  OutgoingFile,
+  ReplayedReply,
+  StreamReply,
+} from "./reply.ts";
 
-export { CsvReply } from "./reply.ts";
+export { CsvReply, EventStreamReply } from "./reply.ts";
 
 export type Method = "get" | "post" | "patch" | "put" | "delete";
 
@@ -97,6 +104,10 @@ export interface RequestContext<A, P, Q, B> extends Exchange {
   operation: Operation | undefined;
   /** True when the caller prefers CSV on a route with `csv`: the handler then returns a CsvReply. */
   wantsCsv: boolean;
+  /** True when the caller accepts server-sent events on a route with `eventStream`: the handler returns an EventStreamReply. */
+  wantsEventStream: boolean;
+  /** Checks the credential of the request again: false when it no longer allows the request. */
+  isStillAllowed(): Promise<boolean>;
 }
 
 /** An alternative success: its status, and when it applies. */
@@ -153,11 +164,15 @@ interface RouteDefinition<A, P, Q, B, R> {
   otherwise?: Alternative<ReplyOf<R>>;
   /** Also answers `text/csv`, to callers that prefer it to JSON; the example is for the documentation. */
   csv?: { example: string };
+  /** Also answers `text/event-stream`, to callers that accept it; the example is for the documentation. */
+  eventStream?: { example: string };
   /** A field of the reply that the request's line in the log contains. */
   loggedId?: string;
   /** The level of the request's line in the log. Default: info. */
   logLevel?: "debug";
-  handle(context: RequestContext<A, P, Q, B>): Promise<ReplyOf<R> | ReplayedReply | CsvReply> | ReplyOf<R>;
+  handle(
+    context: RequestContext<A, P, Q, B>,
+  ): Promise<ReplyOf<R> | ReplayedReply | CsvReply | EventStreamReply> | ReplyOf<R>;
 }
 
 /** A route as data, without type parameters, so that the pipeline handles all routes the same way. */

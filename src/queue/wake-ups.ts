@@ -216,7 +216,7 @@ const isMissingGroup = (error: unknown): boolean =>
   error instanceof Error && /^(NOGROUP|UNBLOCKED)/.test(error.message);
 
 /** How long a read waits for entries, and how much longer it may take before its connection counts as dead. */
-const BLOCK_MS = 1 * SECOND;
+export const BLOCK_MS = 1 * SECOND;
 const SLACK_MS = 3 * SECOND;
 
 export interface WakeUpReader {
@@ -225,36 +225,64 @@ export interface WakeUpReader {
   close(): void;
 }
 
-/** Has a connection of its own, because a blocking read delays every command behind it. A failed read replaces it. */
+/** Reads the wake-ups of a stream that no other dispatcher has read. */
 export function createWakeUpReader(stream: string, connect: () => RedisClient): WakeUpReader {
-  let client: RedisClient | undefined;
-  const disconnect = () => {
-    client?.disconnect();
-    client = undefined;
-  };
-
-  async function request(count: number): Promise<string[][]> {
-    client ??= connect();
-    await awaitConnection(client, SLACK_MS);
+  const reader = createBlockingReader(connect);
+  async function request(client: RedisClient, count: number): Promise<string[][]> {
     const answer = await (client as Redis).xreadgroup(
       ...(["GROUP", GROUP, CONSUMER, "COUNT", count, "BLOCK", BLOCK_MS, "NOACK"] as const),
       ...(["STREAMS", stream, ">"] as const),
     );
-    const [entries] = (answer ?? []) as [string, [string, string[] | null][]][];
-    return (entries?.[1] ?? []).map(([, fields]) => (fields ?? []).filter((_, index) => index % 2 === 1));
+    return entriesOf(answer).map(({ values }) => values);
   }
 
-  const requestOrCreateGroup = (count: number): Promise<string[][]> =>
-    request(count).catch(async (error) => {
-      if (!isMissingGroup(error) || !client) throw error;
+  const requestOrCreateGroup = (client: RedisClient, count: number): Promise<string[][]> =>
+    request(client, count).catch(async (error) => {
+      if (!isMissingGroup(error)) throw error;
       await createGroup(client, stream);
       return [];
     });
 
   return {
-    async read(count) {
+    read: (count) => reader.read((client) => requestOrCreateGroup(client, count)),
+    close: reader.close,
+  };
+}
+
+export interface StreamEntry {
+  stream: string;
+  id: string;
+  /** The values of its fields. */
+  values: string[];
+}
+
+/** The entries in an answer to XREAD or XREADGROUP. */
+export const entriesOf = (answer: unknown): StreamEntry[] =>
+  ((answer ?? []) as [string, [string, string[] | null][]][]).flatMap(([stream, entries]) =>
+    entries.map(([id, fields]) => ({
+      stream,
+      id,
+      values: (fields ?? []).filter((_, index) => index % 2 === 1),
+    })),
+  );
+
+/** Has a connection of its own, because a blocking read delays every command behind it. A failed read replaces it. */
+export function createBlockingReader(connect: () => RedisClient) {
+  let client: RedisClient | undefined;
+  const disconnect = () => {
+    client?.disconnect();
+    client = undefined;
+  };
+  async function request<T>(send: (client: RedisClient) => Promise<T>): Promise<T> {
+    client ??= connect();
+    await awaitConnection(client, SLACK_MS);
+    return send(client);
+  }
+  return {
+    /** `send` waits up to BLOCK_MS for entries. Throws while Redis is unavailable. */
+    async read<T>(send: (client: RedisClient) => Promise<T>): Promise<T> {
       try {
-        return await withTimeout(BLOCK_MS + SLACK_MS, requestOrCreateGroup(count), () => {
+        return await withTimeout(BLOCK_MS + SLACK_MS, request(send), () => {
           throw new Error("the blocking read from Redis did not end in time");
         });
       } catch (error) {

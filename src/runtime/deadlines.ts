@@ -63,6 +63,18 @@ export const MAX_BLOCKING_RETRY_MS = 1 * MINUTE;
 /** Default of SEND_UNKNOWN_SECONDS: how long a send with unknown outcome waits for a status webhook before it fails. */
 export const UNKNOWN_SEND_TIMEOUT_MS = 10 * MINUTE;
 
+// Event stream: it reads again the ids that an open transaction may still commit. See docs/design/delivery.md.
+/** A process whose clock differs more from that of Postgres takes the time of Postgres for its ids. */
+export const MAX_CLOCK_DIFFERENCE_MS = 5 * SECOND;
+/** An event's id is made at most this long before its transaction starts, clocks apart; an older one is made again. */
+export const MAX_ID_WAIT_MS = 5 * SECOND;
+/** The statistics of Postgres list a transaction at most this long after its start. */
+export const TRANSACTION_LISTING_MS = 1 * SECOND;
+/** A transaction that is older inserts no events, so that one without any write may be forgotten. */
+export const MAX_INSERT_DELAY_MS = 1 * MINUTE;
+/** The stream waits for a transaction that writes up to this age; events that it commits later may be missed. */
+export const MAX_TRANSACTION_AGE_MS = 10 * MINUTE;
+
 // Statistics.
 /** A settled row that changes within this time after its acceptance is not added to late_changes. */
 export const RECENT_ROW_MS = 5 * MINUTE;

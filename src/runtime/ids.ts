@@ -1,8 +1,20 @@
 import { hash, randomFillSync, randomUUID } from "node:crypto";
+import { MAX_CLOCK_DIFFERENCE_MS } from "./deadlines.ts";
 
 /** Prefixes of the kinds of ids. Client and ad account ids are UUIDs instead. */
 const ID_PREFIXES = ["ch", "msg", "evt", "es", "key", "usr", "req", "wrk", "aud", "con", "ses"] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
+
+/** Milliseconds from this process's clock to the clock that ids take their time from. */
+let clockOffsetMs = 0;
+
+/** Called when the clock of this process differs too much from that of Postgres, and with 0 when it no longer does. */
+export function setIdClockOffset(milliseconds: number): void {
+  clockOffsetMs = Math.round(milliseconds);
+}
+
+/** The time of a new id. */
+export const idTime = (): number => Date.now() + clockOffsetMs;
 
 /** A new id, e.g. `msg_01jc…`: 26 characters that sort by time, also within one millisecond of one process. */
 export const newId = (prefix: IdPrefix): string => `${prefix}_${nextUlid()}`;
@@ -33,13 +45,17 @@ const MAX_SEQUENCE = 0xfff;
 
 /** A new UUID of version 7: they sort by time, also within one millisecond of one process. */
 export function newUuid(): string {
-  const now = Date.now();
-  [lastTime, sequence] = now > lastTime ? [now, 0] : [lastTime, sequence + 1];
+  const now = idTime();
+  [lastTime, sequence] = isNewTime(now, lastTime) ? [now, 0] : [lastTime, sequence + 1];
   if (sequence > MAX_SEQUENCE) [lastTime, sequence] = [lastTime + 1, 0];
   const time = lastTime.toString(16).padStart(12, "0");
   const sequenceDigits = sequence.toString(16).padStart(3, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}-7${sequenceDigits}${randomUUID().slice(18)}`;
 }
+
+/** A clock that was set back by more than clocks may differ counts at once; otherwise ids keep the last time. */
+const isNewTime = (time: number, last: number): boolean =>
+  time > last || time < last - MAX_CLOCK_DIFFERENCE_MS;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -104,10 +120,10 @@ function createRandomBits(): () => number {
 }
 
 /**
- * Makes ULIDs that sort in the order in which they are made, also within a millisecond and after the clock was set back:
- * the last 20 bits then count upwards. They begin in the lower half of their range, so that they rarely reach its end.
+ * Makes ULIDs that sort in the order in which they are made, also within a millisecond and after the clock was set back a
+ * little: the last 20 bits then count upwards. They begin in the lower half of their range, so that they rarely reach its end.
  */
-export function createUlids(now: () => number = Date.now): () => string {
+export function createUlids(now: () => number = idTime): () => string {
   const randomBits = createRandomBits();
   let [lastTime, head, counter] = [-1, "", 0];
   const begin = (time: number) => {
@@ -118,7 +134,7 @@ export function createUlids(now: () => number = Date.now): () => string {
   return () => {
     const time = now();
     counter += 1;
-    if (time > lastTime) begin(time);
+    if (isNewTime(time, lastTime)) begin(time);
     else if (counter === TWENTY_BITS) begin(lastTime + 1);
     return `${head}${fourDigits(counter)}`;
   };

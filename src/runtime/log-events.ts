@@ -26,6 +26,9 @@ export const LOG_EVENTS = {
   "breaker_check.recovered": "The breakers of other dispatchers are read again",
   "channel.needs_reauth":
     "The platform rejects the channel's token (`code`), or the person who granted it removed the app (no `code`); the channel's messages wait for a new token",
+  "clock.agrees": "The clock of this process agrees with that of Postgres again",
+  "clock.differs":
+    "The clock of this process differs from that of Postgres by more than 5 s (`ms`; negative: it is ahead); its ids take the time of Postgres",
   "cron.ran": "One line per tick of a job, with `outcome`",
   "delivery.attempted": "One line per attempt to deliver an event to a client's backend",
   "delivery.lease_lost":
@@ -39,6 +42,13 @@ export const LOG_EVENTS = {
     "The recovery of deliveries of dead dispatchers failed; it is retried every second",
   "delivery_recovery.recovered": "The recovery of deliveries succeeds again",
   "dispatcher.drained": "The dispatcher finished its calls at shutdown; `left` counts those that it aborted",
+  "event_stream.read_failed":
+    "The new events of the open streams cannot be read from Postgres; it is retried every second",
+  "event_stream.read_recovered": "The new events of the open streams are read again",
+  "event_stream.transaction_too_old":
+    "A transaction that writes has been open for more than 10 minutes (`seconds`): streams may miss events that it commits. Logged once a minute at most, by web processes with open streams",
+  "event_stream.transactions_hidden":
+    "The database role may not see all transactions, so streams read the events of the last 10 minutes each time; `herald doctor` tells how to grant it. Logged once a minute at most",
   "fork.exited": "A fork of web ended unexpectedly; it is replaced",
   "fork.failed": "A fork of web could not be started or signalled",
   "heartbeat.failed": "The worker's heartbeat cannot be written; after 10 s other workers take over its work",

@@ -48,6 +48,11 @@ export function createMetrics(processName: string) {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
       registers,
     }),
+    eventStreams: new Gauge({
+      name: "herald_event_streams",
+      help: "Open event streams and waiting requests for events of this process",
+      registers,
+    }),
     platformUpdates: new Counter({
       name: "herald_platform_updates_total",
       help: "Updates received in platform webhooks, by outcome",

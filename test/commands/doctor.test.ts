@@ -74,6 +74,7 @@ t.test("herald doctor", async (t) => {
         "queue",
         "queue_rows",
         "clock",
+        "transactions",
         "redis",
         "platforms",
       ],

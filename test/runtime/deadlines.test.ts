@@ -48,6 +48,12 @@ const ORDERS: [string, ...number[]][] = [
     d.PLATFORM_CALL_DEADLINE_MS,
   ],
   [
+    "a request inserts its events before the stream forgets its transaction, and clocks may differ meanwhile",
+    d.MAX_CLOCK_DIFFERENCE_MS + d.MAX_ID_WAIT_MS + d.REQUEST_DATABASE_TIMEOUT_MS,
+    d.MAX_INSERT_DELAY_MS,
+    d.MAX_TRANSACTION_AGE_MS,
+  ],
+  [
     "a person has more time to answer than to come back from the platform's dialog",
     d.SIGNUP_DIALOG_TTL_MS,
     d.SIGNUP_ANSWER_TTL_MS,

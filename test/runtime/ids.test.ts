@@ -1,5 +1,13 @@
 import t from "tap";
-import { createUlids, decodeTime, encodeTime, newId, newUuid } from "../../src/runtime/ids.ts";
+import { HOUR } from "../../src/runtime/durations.ts";
+import {
+  createUlids,
+  decodeTime,
+  encodeTime,
+  newId,
+  newUuid,
+  setIdClockOffset,
+} from "../../src/runtime/ids.ts";
 
 t.test("an id consists of its prefix and 26 lower-case characters", async (t) => {
   t.match(newId("msg"), /^msg_[0-9a-hjkmnp-tv-z]{26}$/);
@@ -47,6 +55,22 @@ t.test("ids ascend within a millisecond and when the clock is set back", async (
   t.same(ids.map(decodeTime), [1_000, 1_000, 1_001, 1_001, 1_001, 1_002]);
   t.same([...ids].sort(), ids);
   t.equal(new Set(ids).size, ids.length);
+});
+
+t.test("an id follows the clock when it was set back by more than clocks may differ", async (t) => {
+  const times = [100_000, 95_000, 94_999, 94_998];
+  const next = createUlids(() => times.shift() as number);
+  t.same(Array.from({ length: 4 }, next).map(decodeTime), [100_000, 100_000, 94_999, 94_999]);
+});
+
+t.test("ids take their time from the clock that they are given", async (t) => {
+  t.teardown(() => setIdClockOffset(0));
+  for (const offset of [-HOUR, HOUR]) {
+    setIdClockOffset(offset);
+    const before = Date.now() + offset;
+    const time = decodeTime(newId("evt").slice("evt_".length));
+    t.ok(time >= before && time <= Date.now() + offset);
+  }
 });
 
 t.test("more ids in a millisecond than their last digits can count continue in the next one", async (t) => {

@@ -48,6 +48,7 @@ import {
   DESTINATIONS,
   EVENT_NOTIFIER,
   EVENT_POSTER,
+  EVENT_STREAMS,
   IMAGE_THREADS,
   LOG,
   MESSAGE_NOTIFIER,
@@ -118,6 +119,7 @@ export const ROUTE_TOKENS = {
   platforms: PLATFORMS,
   images: IMAGE_THREADS,
   notifier: EVENT_NOTIFIER,
+  streams: EVENT_STREAMS,
   messageNotifier: MESSAGE_NOTIFIER,
   poster: EVENT_POSTER,
   passwords: PASSWORDS,
@@ -158,6 +160,7 @@ function routeParts(
     ...signing(settings),
     production: settings.NODE_ENV === "production",
     publicUrl: settings.PUBLIC_URL,
+    retentionDays: settings.EVENT_RETENTION_DAYS,
     verifyToken: settings.PLATFORM_VERIFY_TOKEN,
     metricsToken: settings.METRICS_TOKEN,
   };

@@ -1,4 +1,6 @@
 import { container, type DependencyContainer } from "tsyringe";
+import { createOpenStreams, type OpenStreams } from "../../domain/events/stream/open-streams.ts";
+import { createStreamPoller } from "../../domain/events/stream/poller.ts";
 import { createApp } from "../../http/app.ts";
 import type { CredentialScheme } from "../../http/credentials.ts";
 import { apiKeySchemes, createCredentialCaches, userTokenSchemes } from "../../http/credentials.ts";
@@ -8,6 +10,9 @@ import { createRateLimit } from "../../http/rate-limit.ts";
 import { createBodyMemory } from "../../http/request/body-memory.ts";
 import { createUnsentAnswers } from "../../http/respond.ts";
 import { createHttpServer, type HttpServer } from "../../http/server.ts";
+import { createWakeUpClient } from "../../queue/redis.ts";
+import { createStreamPlaces } from "../../queue/stream-places.ts";
+import { createStreamSignals } from "../../queue/stream-signals.ts";
 import { type Config, readConfig } from "../../runtime/config/config.ts";
 import type { Environment } from "../../runtime/config/settings.ts";
 import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
@@ -43,6 +48,7 @@ import {
   DATABASE_PROBE,
   EVENT_NOTIFIER,
   EVENT_POSTER,
+  EVENT_STREAMS,
   GATES,
   HTTP_SERVER,
   IMAGE_THREADS,
@@ -61,6 +67,7 @@ import {
   SECRET_BOX,
   SIGN_IN_LIMITER,
   STOPPING,
+  TAGS,
   USER_TOKENS,
   WATCHDOG,
   WORKERS,
@@ -101,6 +108,7 @@ export function registerWeb(container: DependencyContainer): void {
     }),
   );
   provide(container, BODY_MEMORY, (c) => createBodyMemory(resolve(c, CONFIG).BODY_MEMORY_MB * MEGABYTE));
+  provide(container, EVENT_STREAMS, (c) => createWebStreams(resolveAll(c, STREAM_TOKENS)));
   provide(container, ROUTES, (c) => allRoutes(resolveAll(c, ROUTE_TOKENS)));
   provide(container, CREDENTIALS, (c) => credentialSchemes(resolveAll(c, CREDENTIAL_TOKENS)));
   provide(container, GATES, (c) => ({ terms: termsGate(resolve(c, DATABASE)) }));
@@ -143,6 +151,27 @@ export function registerWebForks(container: DependencyContainer): void {
     const { config, log, watchdog } = resolveAll(c, { config: CONFIG, log: LOG, watchdog: WATCHDOG });
     const forks = createForks(config.WEB_CONCURRENCY, log);
     return [watchdog, createMetricsServer(config, forks.metrics, log), forks];
+  });
+}
+
+const STREAM_TOKENS = {
+  config: CONFIG,
+  db: DATABASE,
+  redis: REDIS,
+  tags: TAGS,
+  metrics: METRICS,
+  log: LOG,
+  stopping: STOPPING,
+} as const;
+
+function createWebStreams(parts: Resolved<typeof STREAM_TOKENS>): OpenStreams {
+  const { config, db, redis, tags, metrics, log, stopping } = parts;
+  return createOpenStreams({
+    poller: createStreamPoller({ db: db.forKey("event-streams"), log }),
+    places: createStreamPlaces(redis, tags),
+    signals: createStreamSignals({ redis, tags, connect: () => createWakeUpClient(config) }),
+    metrics,
+    stopping: stopping.signal,
   });
 }
 

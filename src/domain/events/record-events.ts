@@ -6,12 +6,14 @@ import { newId, timeOfId } from "../../runtime/ids.ts";
 import { JsonText, stringifyJson } from "../../runtime/json/json.ts";
 import type { EventKey, EventType } from "../../schema/enumerations.ts";
 import { API_VERSION } from "../../schema/enumerations.ts";
+import { adjustIdClock } from "../../store/database/clock.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import {
   hasFingerprint,
   insertEvents,
   LATE_AFTER_MS,
   type NewEvent,
+  StaleIds,
 } from "../../store/events/insert-events.ts";
 
 /** An event to record for a client. */
@@ -68,15 +70,19 @@ export async function recordEvents(
   notifier?: EventNotifier,
 ): Promise<(string | undefined)[]> {
   const places = placesOfDistinct(drafts);
-  const events = await collectInSlices(toNewEvents(places.map((place) => drafts[place] as EventDraft)));
-  const recordedIds = new Set<string>();
-  for (const batch of toBatches(events)) {
-    const recorded = await insertEvents(db, batch);
-    notifier?.notify(recorded.filter(({ isDue }) => isDue).map(({ clientId }) => clientId));
-    for (const { id } of recorded) recordedIds.add(id);
-  }
   const ids = new Array<string | undefined>(drafts.length).fill(undefined);
-  for (const [index, { id }] of events.entries()) if (recordedIds.has(id)) ids[places[index] as number] = id;
+  let begun = 0;
+  while (begun < places.length) {
+    const rest = places.slice(begun);
+    const { events, recorded } = await recordBatch(
+      db,
+      rest.map((place) => drafts[place] as EventDraft),
+    );
+    notifier?.notify(recorded.filter(({ isDue }) => isDue).map(({ clientId }) => clientId));
+    const recordedIds = new Set(recorded.map(({ id }) => id));
+    for (const [index, { id }] of events.entries()) if (recordedIds.has(id)) ids[rest[index] as number] = id;
+    begun += events.length;
+  }
   return ids;
 }
 
@@ -100,18 +106,30 @@ export async function recordInbound(
   }));
 }
 
-function toBatches(events: readonly NewEvent[]): NewEvent[][] {
-  const batches: NewEvent[][] = [];
-  let characters = Number.POSITIVE_INFINITY;
-  for (const event of events) {
-    characters += event.payload.length;
-    if (characters > MAX_BATCH_CHARACTERS) {
-      batches.push([]);
-      characters = event.payload.length;
+/** How often ids are made for a batch: the first ones may be too old, or be made with a wrong clock. */
+const MAX_ID_ATTEMPTS = 3;
+
+/** Records the first drafts, as many as one statement takes. Ids are made just before it. */
+async function recordBatch(db: Queryable, drafts: readonly EventDraft[]) {
+  for (let attempt = 1; ; attempt++) {
+    const events = await collectInSlices(nextBatch(drafts));
+    try {
+      return { events, recorded: await insertEvents(db, events) };
+    } catch (error) {
+      if (!(error instanceof StaleIds) || attempt === MAX_ID_ATTEMPTS) throw error;
+      await adjustIdClock(db);
     }
-    batches.at(-1)?.push(event);
   }
-  return batches;
+}
+
+function* nextBatch(drafts: readonly EventDraft[]): Generator<NewEvent> {
+  let characters = 0;
+  for (const draft of drafts) {
+    const event = toNewEvent(newId("evt"), draft);
+    characters += event.payload.length;
+    if (characters > MAX_BATCH_CHARACTERS && characters > event.payload.length) return;
+    yield event;
+  }
 }
 
 /** True when an event with this key was recorded before. */
@@ -131,15 +149,11 @@ function placesOfDistinct(drafts: readonly EventDraft[]): number[] {
   return places;
 }
 
-function* toNewEvents(drafts: readonly EventDraft[]): Generator<NewEvent> {
-  for (const draft of drafts) yield toNewEvent(newId("evt"), draft);
-}
-
 /** Returns the columns of the event, including the request body. */
 export function toNewEvent(id: string, draft: EventDraft): NewEvent {
   // Lists by time rely on no event being recorded before it occurred, even if the platform's clock is wrong.
-  const [recorded, now] = [timeOfId(id), Date.now()];
-  const occurredAt = new Date(Math.min(draft.occurredAt?.getTime() ?? now, now, recorded));
+  const recorded = timeOfId(id);
+  const occurredAt = new Date(Math.min(draft.occurredAt?.getTime() ?? recorded, recorded));
   const { type, key, dedupKey } = draft;
   return {
     client_id: draft.clientId,

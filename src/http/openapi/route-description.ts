@@ -125,7 +125,7 @@ function describeSuccess(route: Route, status: number, components: Components): 
 }
 
 function replyContent(route: Route, status: number, components: Components): Json {
-  const { reply, otherwise, csv } = route as Route & { reply: NonNullable<Route["reply"]> };
+  const { reply, otherwise, csv, eventStream } = route as Route & { reply: NonNullable<Route["reply"]> };
   if (isMediaReply(reply)) {
     const [type = ""] = reply.mediaType.split(";");
     return { [type]: { schema: mediaSchema(type) } };
@@ -139,6 +139,9 @@ function replyContent(route: Route, status: number, components: Components): Jso
       example: differing ? { ...(example as object), ...differing } : example,
     },
     ...(csv ? { "text/csv": { schema: mediaSchema("text/csv"), example: csv.example } } : {}),
+    ...(eventStream
+      ? { "text/event-stream": { schema: mediaSchema("text/event-stream"), example: eventStream.example } }
+      : {}),
   };
 }
 

@@ -11,15 +11,21 @@ import type { Database } from "../../store/database/database.ts";
 import { findEvent, listAttempts } from "../../store/events/events.ts";
 import { retryEvent } from "../../store/events/replays.ts";
 import { eventFilters, eventParams, eventReplay, replayedEvents, retriedEvent } from "./schema.ts";
+import { type StreamRouteParts, streamRoutes } from "./stream-routes.ts";
 
 const noSuchEvent = () => notFound("event");
 
 /** Below the time that a request waits for Postgres. */
 const MAX_COUNT_MS = 4 * SECOND;
 
-export function eventRoutes({ notifier }: { notifier: EventNotifier }): Route[] {
+interface EventParts extends StreamRouteParts {
+  notifier: EventNotifier;
+}
+
+export function eventRoutes({ notifier, ...parts }: EventParts): Route[] {
   const bulkRetries = createHeavyRequests("bulk retry");
   return [
+    ...streamRoutes(parts),
     route({
       method: "get",
       path: "/api/webhooks/events",
@@ -57,7 +63,7 @@ export function eventRoutes({ notifier }: { notifier: EventNotifier }): Route[] 
       scope: "webhooks:manage",
       summary: "Send an event again now, even if it was delivered",
       description:
-        "Restarts the retry schedule; the count of attempts continues. While the event's key is disabled or no webhook_url is set, nothing changes and the response is 200.",
+        "Restarts the retry schedule; the count of attempts continues. The client's open event streams get the event too, with `replay: true`. While the event's key is disabled or no webhook_url is set, nothing changes and the response is 200.",
       params: eventParams,
       status: 202,
       reply: retriedEvent,
@@ -70,6 +76,7 @@ export function eventRoutes({ notifier }: { notifier: EventNotifier }): Route[] 
         const row = await retryEvent(db, caller.clientId, params.id);
         if (!row) throw noSuchEvent();
         if (!row.is_held) notifier.notify([caller.clientId]);
+        parts.streams.replay(caller.clientId, row.id);
         return { ...toEvent(row), redispatched: !row.is_held };
       },
     }),

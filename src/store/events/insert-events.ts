@@ -1,6 +1,9 @@
+import { MAX_CLOCK_DIFFERENCE_MS, MAX_ID_WAIT_MS, MAX_INSERT_DELAY_MS } from "../../runtime/deadlines.ts";
 import { MINUTE } from "../../runtime/durations.ts";
+import { timeOfId } from "../../runtime/ids.ts";
 import { textArray, timestampArray, uuidArray } from "../database/binary-arrays.ts";
 import { type Queryable, sql } from "../database/database.ts";
+import { DatabaseUnavailable } from "../database/faults.ts";
 import { selectAliveClients } from "../tenants/clients.ts";
 import type { DeliveryRef } from "./events.ts";
 
@@ -25,6 +28,19 @@ export interface NewEvent {
 
 /** How the statement treated an event: due and the reasons to skip its delivery mean that it is recorded. */
 type InsertOutcome = "due" | "disabled" | "not_configured" | "duplicate" | "deleted";
+
+/** SQL: a number of milliseconds as an interval. */
+const interval = (milliseconds: number): string => `interval '${milliseconds} milliseconds'`;
+
+/**
+ * SQL: the ids, made from $12 to $13, are not older or newer than the event stream expects of this transaction. With other
+ * ids the statement does nothing.
+ */
+const HAS_EXPECTED_IDS = `$12::timestamptz >= now() - ${interval(MAX_ID_WAIT_MS + MAX_CLOCK_DIFFERENCE_MS)}
+    and $13::timestamptz <= clock_timestamp() + ${interval(MAX_CLOCK_DIFFERENCE_MS)}`;
+
+/** SQL: false, or a division by zero when the transaction is too old to insert events: the event stream may not wait for it. */
+const IS_TOO_OLD = `1 / (clock_timestamp() < now() + ${interval(MAX_INSERT_DELAY_MS)})::integer = 0`;
 
 /**
  * Spans all clients. Skips events of deleted clients.
@@ -51,6 +67,7 @@ const INSERT = sql(`
       fingerprint,
       place
     )
+    where ${HAS_EXPECTED_IDS}
   ),
   ${selectAliveClients("select client_id from input")},
   fresh as (
@@ -67,6 +84,7 @@ const INSERT = sql(`
     select
       i.*,
       case
+        when ${IS_TOO_OLD} then null
         when a.id is null then 'deleted'
         when i.fingerprint is not null and f.fingerprint is null then 'duplicate'
         when i.key = any(c.disabled_keys) then 'disabled'
@@ -113,8 +131,18 @@ export interface RecordedEvent extends DeliveryRef {
   isDue: boolean;
 }
 
-/** Returns the events that are new; `events` must not contain a fingerprint twice. */
+/** The ids were made too long before the transaction, or with a wrong clock. Nothing was inserted. */
+export class StaleIds extends DatabaseUnavailable {
+  override name = "StaleIds";
+
+  constructor() {
+    super(new Error("the ids of events are older or newer than their transaction allows"));
+  }
+}
+
+/** Returns the events that are new. `events` is not empty, ascends by id and has no fingerprint twice. Throws StaleIds. */
 export async function insertEvents(db: Queryable, events: readonly NewEvent[]): Promise<RecordedEvent[]> {
+  const timeAt = (place: number) => new Date(timeOfId((events.at(place) as NewEvent).id));
   const column = <Name extends keyof NewEvent>(name: Name) => events.map((event) => event[name]);
   const [row] = await db.query<{ outcomes: string | null }>(INSERT, [
     uuidArray(column("client_id")),
@@ -128,8 +156,11 @@ export async function insertEvents(db: Queryable, events: readonly NewEvent[]): 
     `{${column("is_late")}}`,
     textArray(column("payload")),
     uuidArray(column("fingerprint")),
+    timeAt(0),
+    timeAt(-1),
   ]);
-  return toRecorded(events, (row?.outcomes ?? "").split(",") as InsertOutcome[]);
+  if (!row?.outcomes) throw new StaleIds();
+  return toRecorded(events, row.outcomes.split(",") as InsertOutcome[]);
 }
 
 const NOT_RECORDED: readonly (InsertOutcome | undefined)[] = ["duplicate", "deleted", undefined];

@@ -214,8 +214,10 @@ t.test("the setup of a client", async (t) => {
   t.test("the event is done when one that is no test was delivered", async (t) => {
     const { tenant, read } = await makeClient(api);
     const [id] = (await makeEvents(api, tenant, {})) as [string];
+    const [testId] = (await makeEvents(api, tenant, { test: true })) as [string];
     await updateDelivery(api, id, { state: "failed" });
-    t.equal((await read()).event?.done, false);
+    await updateDelivery(api, testId, { state: "delivered" });
+    t.equal((await read()).event?.done, false, "a test event of any type is no event of the client");
     await updateDelivery(api, id, { state: "delivered" });
     t.match((await read()).event, { done: true, next_step: null });
   });

@@ -1,0 +1,107 @@
+import {
+  MAX_CLOCK_DIFFERENCE_MS,
+  MAX_ID_WAIT_MS,
+  MAX_INSERT_DELAY_MS,
+  MAX_TRANSACTION_AGE_MS,
+  TRANSACTION_LISTING_MS,
+} from "../../runtime/deadlines.ts";
+import { type Queryable, sql } from "../database/database.ts";
+
+/**
+ * A mark is a moment of the event stream. Ids are made before their transactions commit, so the events that were committed at
+ * a mark are not those with smaller ids: the mark has a snapshot of Postgres, which tells for each row whether its
+ * transaction was committed, and a floor, below which every id was committed.
+ */
+export interface Mark {
+  /** Milliseconds since 1970, by the clock of Postgres. */
+  at: number;
+  /** An event that is not committed yet has an id of this time or later. */
+  floor: number;
+  snapshot: Snapshot;
+}
+
+/** The transactions that were committed: those before `end`, except the running ones. Numbers are the lower 32 bits of xid8. */
+export interface Snapshot {
+  end: number;
+  running: readonly number[];
+}
+
+/** What the sessions of the database tell about the transactions that may still commit events. */
+export interface OpenTransactions {
+  at: number;
+  /** The start of the oldest one; null without any. */
+  oldest: number | null;
+  /** True when the role of this process may not see all transactions. */
+  areHidden: boolean;
+}
+
+/**
+ * A transaction that has written nothing is forgotten when it is too old to insert events: a backup reads for hours. The server's own
+ * processes have no user.
+ */
+const READ_TRANSACTIONS = sql(`
+  select
+    (extract(epoch from clock_timestamp()) * 1000)::float8 as at,
+    (extract(epoch from min(xact_start) filter (
+      where backend_xid is not null
+      or xact_start > clock_timestamp() - interval '${MAX_INSERT_DELAY_MS + TRANSACTION_LISTING_MS} milliseconds'
+    )) * 1000)::float8 as oldest,
+    coalesce(bool_or(backend_type is null or state = 'disabled'), false) as "areHidden"
+  from pg_stat_activity
+  where datname = current_database()
+  and pid <> pg_backend_pid()
+  and usesysid is not null
+  and coalesce(backend_type, 'client backend') = 'client backend'`);
+
+const READ_SNAPSHOT = sql("select pg_current_snapshot()::text as snapshot");
+
+export async function readOpenTransactions(db: Queryable): Promise<OpenTransactions> {
+  const [row] = await db.query<OpenTransactions>(READ_TRANSACTIONS);
+  return row as OpenTransactions;
+}
+
+/**
+ * Reads the open transactions before the snapshot, in a statement of its own: one that commits in between is in the snapshot, one
+ * that starts in between starts after `at`.
+ */
+export async function takeMark(db: Queryable): Promise<{ mark: Mark; transactions: OpenTransactions }> {
+  const transactions = await readOpenTransactions(db);
+  const [row] = await db.query<{ snapshot: string }>(READ_SNAPSHOT);
+  const { at } = transactions;
+  const snapshot = readSnapshot((row as { snapshot: string }).snapshot);
+  return { mark: { at: Math.floor(at), floor: floorOf(transactions), snapshot }, transactions };
+}
+
+/** An id may be older than its transaction. */
+export const MAX_ID_AGE_MS = MAX_ID_WAIT_MS + MAX_CLOCK_DIFFERENCE_MS + TRANSACTION_LISTING_MS;
+
+function floorOf({ at, oldest, areHidden }: OpenTransactions): number {
+  const bound = at - MAX_TRANSACTION_AGE_MS;
+  const start = areHidden ? bound : Math.max(Math.min(oldest ?? at, at), bound);
+  return Math.floor(start) - MAX_ID_AGE_MS;
+}
+
+/** A cursor contains the list. Transactions beyond the limit count as not committed, so their events may be repeated. */
+const MAX_RUNNING = 100;
+
+const lower32Bits = (xid: string): number => Number(BigInt(xid) & 0xffff_ffffn);
+
+/** Reads the text of a pg_snapshot: `xmin:xmax:xip,…`, in ascending order. */
+export function readSnapshot(text: string): Snapshot {
+  const [, end = "", list = ""] = text.split(":");
+  const running = list === "" ? [] : list.split(",").map(lower32Bits);
+  return { end: running[MAX_RUNNING] ?? lower32Bits(end), running: running.slice(0, MAX_RUNNING) };
+}
+
+/**
+ * SQL: true when the transaction that wrote a row was committed at a snapshot, given as its `end` and its `running`. Rows are
+ * compared near their mark, so 32 bits tell which transaction is the older one.
+ */
+export const isCommittedAt = (end: string, running: string): string => `(
+      (xmin::text::bigint - ${end} + ${2 ** 32 + 2 ** 31}) % ${2 ** 32} < ${2 ** 31}
+      and xmin::text::bigint <> all(${running})
+    )`;
+
+/** True when one snapshot is later than the other or equal: false after the database was restored from a backup. */
+export const isLater = (one: Snapshot, other: Snapshot): boolean =>
+  (one.end - other.end + 2 ** 32) % 2 ** 32 < 2 ** 31;
