@@ -1,10 +1,9 @@
-import { createHmac } from "node:crypto";
 import { SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/log.ts";
-import { packageVersion } from "../runtime/package-root.ts";
 import type { EventKey, EventType } from "../schema/enumerations.ts";
-import { openWebhookTokens, type SealedTokens, type WebhookTokens } from "../security/sealed-tokens.ts";
+import { openWebhookTokens, type SealedTokens } from "../security/sealed-tokens.ts";
 import type { SecretBox } from "../security/secret-box.ts";
+import { attemptHeaders } from "../security/webhook-signature.ts";
 import type { EventPoster, PostControl, PostedEvent } from "./post-event.ts";
 import { addressOf } from "./webhook-address.ts";
 
@@ -59,54 +58,6 @@ export function prepareAttempt(
       return poster.post({ url, headers, body: attempt.payload, token: tokens.current }, control);
     },
   };
-}
-
-interface RequestToSign extends Omit<OutgoingEvent, "key"> {
-  tokens: WebhookTokens;
-  /** Whether the request carries the current token itself, beside the signature. */
-  isTokenSent: boolean;
-  /** Time of the attempt. */
-  at: Date;
-}
-
-/** Returns the headers of Standard Webhooks 1.0, the token, the event's type and the attempt's number. */
-export function attemptHeaders(attempt: RequestToSign): Record<string, string> {
-  const { id, type, tokens, isTokenSent } = attempt;
-  const timestamp = String(Math.floor(attempt.at.getTime() / SECOND));
-  const content = `${id}.${timestamp}.${attempt.payload}`;
-  return {
-    "content-type": "application/json",
-    "user-agent": userAgent(),
-    "webhook-id": id,
-    "webhook-timestamp": timestamp,
-    ...(tokens.current === undefined ? {} : { "webhook-signature": signaturesOf(content, tokens) }),
-    ...(tokens.current !== undefined && isTokenSent ? { "x-webhook-token": tokens.current } : {}),
-    "x-webhook-event": type,
-    "x-webhook-attempt": String(attempt.attempt),
-  };
-}
-
-/** The current token's signature comes first, because some receivers check only the first. */
-const signaturesOf = (content: string, { current, former }: WebhookTokens): string =>
-  [current, former]
-    .filter((token) => token !== undefined)
-    .map((token) => `v1,${createHmac("sha256", keyOf(token)).update(content).digest("base64")}`)
-    .join(" ");
-
-const PREFIXED_BASE64 =
-  /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==))$/;
-
-/** A token in the standard's format contains the key in base64; any other token is the key. */
-function keyOf(token: string): Buffer {
-  const encoded = PREFIXED_BASE64.exec(token)?.[1];
-  return encoded === undefined ? Buffer.from(token) : Buffer.from(encoded, "base64");
-}
-
-let cachedUserAgent: string | undefined;
-
-function userAgent(): string {
-  cachedUserAgent ??= `Herald/${packageVersion()}`;
-  return cachedUserAgent;
 }
 
 /** Log fields of one attempt. They contain neither the payload nor the token. */

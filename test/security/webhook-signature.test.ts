@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import t from "tap";
-import { attemptHeaders } from "../../src/delivery/signed-attempt.ts";
 import { packageVersion } from "../../src/runtime/package-root.ts";
 import { generateWebhookToken, type WebhookTokens } from "../../src/security/sealed-tokens.ts";
+import { attemptHeaders } from "../../src/security/webhook-signature.ts";
 
 const PAYLOAD = '{"id":"evt_1","data":{"text":"ü — 12345678901234567890"}}';
 const AT = new Date();
