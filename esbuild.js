@@ -1,9 +1,10 @@
 /**
  * Bundles each process of bin/ and each thread of workers/threads/ into one file: loading the thousand files of its
- * packages would take most of the start-up time. Bundles the scripts of the signup page and of the API reference for
- * browsers.
+ * packages would take most of the start-up time. The command line is split into parts, so that a verb loads only its own
+ * packages. Bundles the scripts of the signup page and of the API reference for browsers.
  */
-import { readdirSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { build } from "esbuild";
 
 /** Packages that load files from their own folder and therefore cannot be bundled. */
@@ -59,8 +60,10 @@ await buildForBrowsers({
   entryNames: "[name]",
 });
 
-await build({
-  entryPoints: [...sourcesIn("bin"), ...sourcesIn("workers/threads")],
+const COMMAND_LINE = "bin/herald.ts";
+const COMMAND_LINE_PARTS = "bin/herald";
+
+const FOR_NODE = {
   outbase: ".",
   outdir: "dist",
   bundle: true,
@@ -73,4 +76,19 @@ await build({
   sourcemap: true,
   sourcesContent: false,
   logLevel: "warning",
+};
+
+const processes = sourcesIn("bin").filter((file) => file !== COMMAND_LINE);
+await build({ ...FOR_NODE, entryPoints: [...processes, ...sourcesIn("workers/threads")] });
+
+const { metafile } = await build({
+  ...FOR_NODE,
+  entryPoints: [COMMAND_LINE],
+  splitting: true,
+  chunkNames: `${COMMAND_LINE_PARTS}/[name]-[hash]`,
+  metafile: true,
 });
+// Parts of the build before have other names.
+const partsFolder = join("dist", COMMAND_LINE_PARTS);
+for (const name of readdirSync(partsFolder))
+  if (!Object.hasOwn(metafile.outputs, `${partsFolder}/${name}`)) rmSync(join(partsFolder, name));

@@ -111,8 +111,10 @@ const sources = ["bin", "src", "workers"].flatMap(filesIn);
 const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8");
 
 const imports: Import[] = sources.flatMap((file) => {
-  const matches = textOf(file).matchAll(/^(?:import|export)\b[^;]*?from "([^"]+)";|^import "([^"]+)";/gm);
-  return [...matches].map((match) => ({ file, target: (match[1] ?? match[2]) as string }));
+  const matches = textOf(file).matchAll(
+    /^(?:import|export)\b[^;]*?from "([^"]+)";|^import "([^"]+)";|\bimport\("([^"]+)"\)/gm,
+  );
+  return [...matches].map((match) => ({ file, target: (match[1] ?? match[2] ?? match[3]) as string }));
 });
 
 /** Imports of project files, as paths from the root. */

@@ -8,11 +8,11 @@ import {
   CommandError,
   defineCommand,
   operatorActor,
-  requireClient,
   UsageError,
 } from "./command-line/command.ts";
 import { flag, OPTION, optional, parseOneOf, required } from "./command-line/options.ts";
 import { readAllPages, toColumns } from "./command-line/output.ts";
+import { requireClient } from "./command-line/require-client.ts";
 
 const ID_FLAGS = {
   phoneNumberId: "--phone-number-id",

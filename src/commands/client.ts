@@ -2,7 +2,7 @@ import { toAuditEntry } from "../domain/tenants/audit-actors.ts";
 import { deleteClient } from "../domain/tenants/delete-client.ts";
 import { listAudit } from "../store/tenants/audit-log.ts";
 import { createClient, listClients } from "../store/tenants/clients.ts";
-import { type Command, confirmWithName, defineCommand, requireClient } from "./command-line/command.ts";
+import { type Command, confirmWithName, defineCommand } from "./command-line/command.ts";
 import {
   DEFAULT_LISTED_ROWS,
   flag,
@@ -12,6 +12,7 @@ import {
   required,
 } from "./command-line/options.ts";
 import { readFirstRows, toText } from "./command-line/output.ts";
+import { requireClient } from "./command-line/require-client.ts";
 
 export const CLIENT_COMMANDS: readonly Command[] = [
   defineCommand({

@@ -9,7 +9,7 @@ import { searchEvents, toEvent } from "../domain/events/search-events.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { timeOfId } from "../runtime/ids.ts";
 import { EVENT_STATUSES, EVENT_TYPES } from "../schema/enumerations.ts";
-import { type Command, defineCommand, requireClient } from "./command-line/command.ts";
+import { type Command, defineCommand } from "./command-line/command.ts";
 import {
   DEFAULT_LISTED_ROWS,
   OPTION,
@@ -19,6 +19,7 @@ import {
   required,
 } from "./command-line/options.ts";
 import { readFirstRows, toColumns } from "./command-line/output.ts";
+import { requireClient } from "./command-line/require-client.ts";
 
 /** Herald may have recorded an event much later than it occurred. */
 const OCCURRED = "the time at which they occurred at the platform";

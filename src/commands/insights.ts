@@ -14,10 +14,10 @@ import {
   type CommandContext,
   CommandError,
   defineCommand,
-  requireClient,
   UsageError,
 } from "./command-line/command.ts";
 import { OPTION, optional, parseOneOf, required } from "./command-line/options.ts";
+import { requireClient } from "./command-line/require-client.ts";
 
 const REDIS_TIMEOUT_MS = 2 * SECOND;
 

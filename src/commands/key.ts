@@ -1,14 +1,9 @@
 import { createKey, revokeKey } from "../domain/tenants/api-keys.ts";
 import { findApiKeyOwner, listApiKeys } from "../store/tenants/api-keys.ts";
-import {
-  type Command,
-  CommandError,
-  defineCommand,
-  operatorActor,
-  requireClient,
-} from "./command-line/command.ts";
+import { type Command, CommandError, defineCommand, operatorActor } from "./command-line/command.ts";
 import { OPTION, optional, required } from "./command-line/options.ts";
 import { readAllPages } from "./command-line/output.ts";
+import { requireClient } from "./command-line/require-client.ts";
 
 export const KEY_COMMANDS: readonly Command[] = [
   defineCommand({

@@ -15,11 +15,11 @@ import {
   confirmWithName,
   defineCommand,
   operatorActor,
-  requireClient,
   UsageError,
 } from "./command-line/command.ts";
 import { flag, OPTION, required } from "./command-line/options.ts";
 import { toColumns, toTable } from "./command-line/output.ts";
+import { requireClient } from "./command-line/require-client.ts";
 
 const CONNECT_TIMEOUT_MS = 5 * SECOND;
 const MAX_READS = 3;

@@ -9,9 +9,10 @@ import {
 import { STATS_INTERVALS } from "../schema/enumerations.ts";
 import type { FailureGroupDto } from "../schema/failures.ts";
 import type { PeriodProblem } from "../schema/times.ts";
-import { type Command, CommandError, defineCommand, requireClient } from "./command-line/command.ts";
+import { type Command, CommandError, defineCommand } from "./command-line/command.ts";
 import { OPTION, optional, parseOneOf, periodError, required } from "./command-line/options.ts";
 import { toColumns, toText } from "./command-line/output.ts";
+import { requireClient } from "./command-line/require-client.ts";
 
 interface ClientStats {
   messages: MessageStats;

@@ -11,10 +11,10 @@ import {
   defineCommand,
   operatorActor,
   overloadedError,
-  requireClient,
 } from "./command-line/command.ts";
 import { OPTION, optional, required } from "./command-line/options.ts";
 import { readAllPages } from "./command-line/output.ts";
+import { requireClient } from "./command-line/require-client.ts";
 
 export const USER_COMMANDS: readonly Command[] = [
   defineCommand({

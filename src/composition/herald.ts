@@ -1,118 +1,67 @@
 import { existsSync } from "node:fs";
-import { constants, hostname, userInfo } from "node:os";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { DependencyContainer } from "tsyringe";
-import type { CommandContext } from "../commands/command-line/command.ts";
-import { createProgress } from "../commands/command-line/output.ts";
+import { text } from "node:stream/consumers";
+import { type ApiAccess, type BaseContext, CommandError } from "../commands/command-line/command.ts";
 import { readEnvFile } from "../local/settings.ts";
-import type { Platforms } from "../platforms/platforms.ts";
-import { createProducerClient, type RedisClient } from "../queue/redis.ts";
-import { readConfig } from "../runtime/config/config.ts";
 import type { Environment } from "../runtime/config/settings.ts";
-import { createLog } from "../runtime/log.ts";
+import { withoutTrailing } from "../runtime/http/addresses.ts";
 import { packageRoot } from "../runtime/package-root.ts";
-import { createPasswords } from "../security/passwords.ts";
-import { createSecretBox } from "../security/secret-box.ts";
-import { createUserTokens } from "../security/user-tokens.ts";
-import { createDatabase, type Database } from "../store/database/database.ts";
-import { registerPlatforms } from "./process.ts";
-import {
-  CONFIG,
-  DATABASE,
-  LOG,
-  PASSWORDS,
-  PLATFORMS,
-  provide,
-  REDIS,
-  resolve,
-  SECRET_BOX,
-  USER_TOKENS,
-} from "./tokens.ts";
 
-/** Creates the context of a command. Settings are read and connections opened on first use. */
+/** Creates the context that every command has. herald-services.ts adds what only commands of an operator need. */
 export function openCommandContext(
-  container: DependencyContainer,
   environment: Environment,
-  folder?: string,
-): CommandContext & { close(): Promise<void> } {
-  const { env, settingsFile } = withStoredSettings(environment, folder);
-  let database: Database | undefined;
-  let redis: RedisClient | undefined;
-  let platforms: Platforms | undefined;
-  provide(container, CONFIG, () => readConfig(env));
-  provide(container, DATABASE, (c) => {
-    database = createDatabase(resolve(c, CONFIG), () => {}, { statementTimeoutMs: "endless" });
-    return database;
-  });
-  provide(container, REDIS, (c) => {
-    redis = createProducerClient(resolve(c, CONFIG));
-    return redis;
-  });
-  provide(container, LOG, () => createLog(SILENT_LOG));
-  registerPlatforms(container, { isBackground: true });
-  provide(container, PASSWORDS, () => createPasswords());
-  provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
-  provide(container, SECRET_BOX, (c) => createSecretBox(resolve(c, CONFIG).ENCRYPTION_KEYS));
+  folder = join(packageRoot(), ".herald"),
+): BaseContext {
+  const file = join(folder, "env");
   return {
-    env,
-    settingsFile,
-    get config() {
-      return resolve(container, CONFIG);
+    ...withStoredSettings(environment, file),
+    apiAccess: () => findApiAccess(environment, file),
+    sandboxUrl() {
+      const url = environment.SANDBOX_URL || readEnvFile(file).SANDBOX_URL;
+      if (!url) throw new CommandError("there is no sandbox: run npm start, or set SANDBOX_URL");
+      return url;
     },
-    get db() {
-      return resolve(container, DATABASE);
-    },
-    get redis() {
-      return resolve(container, REDIS);
-    },
-    get passwords() {
-      return resolve(container, PASSWORDS);
-    },
-    get tokens() {
-      return resolve(container, USER_TOKENS);
-    },
-    get secretBox() {
-      return resolve(container, SECRET_BOX);
-    },
-    get log() {
-      return resolve(container, LOG);
-    },
-    get platforms() {
-      platforms = resolve(container, PLATFORMS);
-      return platforms;
-    },
-    operator: `${accountName()} at ${hostname()}`,
     say: (line) => void process.stderr.write(`${line}\n`),
     readLine: readFirstLine,
-    progress: (label, total) => createProgress(process.stderr, label, total),
+    readAll: () => text(process.stdin),
     onInterrupt,
-    async close() {
-      platforms?.close();
-      redis?.disconnect();
-      await database?.close();
-    },
+    interruptSignal,
+    onKeyPress,
+    hasColours: process.stdout.isTTY === true && !environment.NO_COLOR,
   };
 }
 
-/** The environment; while it has no DATABASE_URL, completed by the settings that `npm start` stored in its folder. */
-function withStoredSettings(env: Environment, folder = join(packageRoot(), ".herald")) {
-  const file = join(folder, "env");
+/** The environment; while it has no DATABASE_URL, completed by the settings that `npm start` stored. */
+function withStoredSettings(env: Environment, file: string) {
   if (env.DATABASE_URL || !existsSync(file)) return { env, settingsFile: null };
   const given = Object.entries(env).filter(([, value]) => value !== undefined && value !== "");
   return { env: { ...readEnvFile(file), ...Object.fromEntries(given) }, settingsFile: file };
 }
 
-/** The verb reports failures itself. */
-const SILENT_LOG = { LOG_LEVEL: "silent", LOG_FORMAT: "json", process: "herald" } as const;
+/** Address and key come from the same place: a key must not be sent to a service that it does not belong to. */
+function findApiAccess(env: Environment, file: string): ApiAccess {
+  const isGiven = Boolean(env.HERALD_URL || env.HERALD_API_KEY);
+  const { HERALD_URL: url = "", HERALD_API_KEY: key = "" } = isGiven ? env : readEnvFile(file);
+  if (!url || !key)
+    throw new CommandError(
+      isGiven
+        ? `${url ? "HERALD_API_KEY" : "HERALD_URL"} is not set: both or neither must be`
+        : "HERALD_URL and HERALD_API_KEY are not set, and npm start has not written them here",
+    );
+  if (!isServiceAddress(url))
+    throw new CommandError(
+      "HERALD_URL must be the address of the service, such as https://herald.example.com",
+    );
+  return { url: withoutTrailing(url, "/"), key };
+}
 
-/** Falls back where the user of a container has an id and no name. */
-function accountName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return "unknown user";
-  }
+/** Without a user name or password, because the address is printed. */
+function isServiceAddress(text: string): boolean {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
+  const { username, password, search, hash } = new URL(text);
+  return username + password + search + hash === "";
 }
 
 async function readFirstLine(): Promise<string> {
@@ -136,5 +85,31 @@ function onInterrupt(cleanUp: () => void): () => void {
   for (const signal of SIGNALS) process.once(signal, end);
   return () => {
     for (const signal of SIGNALS) process.off(signal, end);
+  };
+}
+
+/** A reader of standard output that has gone is an interrupt too. A second signal ends the process. */
+function interruptSignal(): AbortSignal {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  for (const signal of SIGNALS) process.once(signal, abort);
+  process.stdout.once("error", abort);
+  return controller.signal;
+}
+
+const CTRL_C = "\u0003";
+
+/** Ctrl-C is no signal while single keys are read, so it is made one here. */
+function onKeyPress(callback: (key: string) => void): (() => void) | undefined {
+  const { stdin } = process;
+  if (!stdin.isTTY) return undefined;
+  const receive = (chunk: Buffer) => {
+    for (const key of chunk.toString("utf8"))
+      if (key === CTRL_C) process.kill(process.pid, "SIGINT");
+      else callback(key);
+  };
+  stdin.setRawMode(true).resume().on("data", receive);
+  return () => {
+    stdin.setRawMode(false).pause().off("data", receive);
   };
 }

@@ -3,6 +3,7 @@ import t from "tap";
 import { container } from "tsyringe";
 import { runCommand } from "../../src/commands/program.ts";
 import { openCommandContext } from "../../src/composition/herald.ts";
+import { openCommandServices } from "../../src/composition/herald-services.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { DAY, HOUR } from "../../src/runtime/durations.ts";
 import { newId } from "../../src/runtime/ids.ts";
@@ -103,7 +104,8 @@ t.test("herald events replay", async (t) => {
     await makeEvents(api, tenant, ...Array.from({ length: 2_100 }, () => ({})));
     await api.db.query("update deliveries set state = 'failed' where client_id = $1", [tenant.id]);
     const progressCalls: unknown[] = [];
-    const context = openCommandContext(container.createChildContainer(), settings);
+    const open = () => openCommandContext(settings);
+    const context = openCommandServices(open(), container.createChildContainer());
     const progress = (label: string, total: number) => {
       progressCalls.push([label, total]);
       return {
@@ -113,7 +115,8 @@ t.test("herald events replay", async (t) => {
     };
     const watchedContext = Object.assign(Object.create(context), { progress });
     const words = ["events", "replay", "--client", tenant.id, "--since", ago(HOUR), "--status", "failed"];
-    t.equal(await runCommand(words, () => watchedContext, { out: () => {}, err: () => {} }), 0);
+    const contexts = { open, openServices: async () => watchedContext };
+    t.equal(await runCommand(words, contexts, { out: () => {}, err: () => {} }), 0);
     t.same(progressCalls, [["events", 2_100], 501, 501, 501, 501, 96, "end"]);
   });
 

@@ -8,14 +8,42 @@ import type { SecretBox } from "../../security/secret-box.ts";
 import type { UserTokens } from "../../security/user-tokens.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { AuditActor } from "../../store/tenants/audit-log.ts";
-import { findClient } from "../../store/tenants/clients.ts";
 import type { Progress } from "./output.ts";
 
-/** The dependencies of a command. Settings are read and connections opened on first access. */
-export interface CommandContext {
+/** A client's access to the API of a running service. */
+export interface ApiAccess {
+  /** Without a slash at its end. */
+  url: string;
+  key: string;
+}
+
+/** The dependencies that every command has. None of them opens a connection. */
+export interface BaseContext {
   env: Environment;
   /** The file of npm start that completed the environment; null when there is none or DATABASE_URL was set. */
   settingsFile: string | null;
+  /** Address and key of the API; throws a CommandError when they are not set. */
+  apiAccess(): ApiAccess;
+  /** Address of the sandbox of npm start; throws a CommandError when it is not set. */
+  sandboxUrl(): string;
+  /** Prints a line beside the result; only the result goes to standard output. */
+  say(line: string): void;
+  /** Reads a line from standard input. */
+  readLine(): Promise<string>;
+  /** Reads all of standard input. */
+  readAll(): Promise<string>;
+  /** Runs the cleanup when the operator interrupts the command; returns a function that removes it. */
+  onInterrupt(cleanUp: () => void): () => void;
+  /** Instead of ending the process, an interrupt aborts this signal, and the command ends by itself. */
+  interruptSignal(): AbortSignal;
+  /** Calls back for each key that is pressed; returns a function that stops it, or undefined without a terminal. */
+  onKeyPress(callback: (key: string) => void): (() => void) | undefined;
+  /** True when standard output is a terminal that shows colours. */
+  hasColours: boolean;
+}
+
+/** The dependencies of an operator's command. Settings are read and connections opened on first access. */
+export interface CommandContext extends BaseContext {
   readonly config: Config;
   readonly db: Database;
   /** Connects on first access, and logs nothing when Redis is unreachable. */
@@ -28,14 +56,8 @@ export interface CommandContext {
   readonly platforms: AdObjectParts["platforms"];
   /** The operator's name, for the audit log. */
   operator: string;
-  /** Prints a line beside the result; only the result goes to standard output. */
-  say(line: string): void;
-  /** Reads a line from standard input. */
-  readLine(): Promise<string>;
   /** Shows a count instead of a bar when the total is unknown. */
   progress(label: string, total?: number): Progress;
-  /** Runs the cleanup when the operator interrupts the command; returns a function that removes it. */
-  onInterrupt(cleanUp: () => void): () => void;
 }
 
 /** An option of a command. `parse` throws UsageError for an invalid value. */
@@ -46,9 +68,11 @@ export interface Option<T> {
   required: boolean;
   /** Given by its position after the verb, without a flag; a command has at most one. */
   positional?: true;
+  /** May be given several times; `parse` gets each text with the value of those before it. */
+  repeatable?: true;
   /** `-` reads the value from standard input, which keeps it out of the shell history. */
   secret?: true;
-  parse(text: string): T;
+  parse(text: string, former?: T): T;
 }
 
 /** How an option is given: `pageId` as `--page-id`, a positional one by its placeholder. */
@@ -63,24 +87,48 @@ type Options = Record<string, Option<unknown>>;
 
 type Values<O extends Options> = { [K in keyof O]: O[K] extends Option<infer T> ? T : never };
 
-interface CommandDefinition<O extends Options, R extends object> {
+interface Definition<O extends Options, R extends object> {
   /** A group and a verb, such as `client create`, or a single word. */
   name: string;
   summary: string;
   options: O;
-  run(values: Values<O>, context: CommandContext): Promise<R>;
   /** Formats the result for people; default: a table or one line per field. */
   show?(result: R): string;
   /** True when the exit code is 1 although there is a result to show. */
   isFailure?(result: R): boolean;
 }
 
-/** A command as data, without its type parameters. */
-export type Command = CommandDefinition<Options, object>;
+interface OperatorDefinition<O extends Options, R extends object> extends Definition<O, R> {
+  kind: "operator";
+  run(values: Values<O>, context: CommandContext): Promise<R>;
+}
 
+interface ClientDefinition<O extends Options, R extends object> extends Definition<O, R> {
+  kind: "client";
+  /** Returns no result when it has printed everything itself. */
+  run(values: Values<O>, context: BaseContext, output: CommandOutput): Promise<R | undefined>;
+}
+
+/** For a command that prints while it runs. */
+export interface CommandOutput {
+  /** True with `--json`. */
+  isJson: boolean;
+  /** Prints a line on standard output. */
+  print(line: string): void;
+}
+
+/** A command as data, without its type parameters. */
+export type Command = OperatorDefinition<Options, object> | ClientDefinition<Options, object>;
+
+/** A command that works on the service's own Postgres and Redis. */
 export const defineCommand = <O extends Options, R extends object>(
-  definition: CommandDefinition<O, R>,
-): Command => definition as unknown as Command;
+  definition: Omit<OperatorDefinition<O, R>, "kind">,
+): Command => ({ ...definition, kind: "operator" }) as unknown as Command;
+
+/** A command that calls the API with a key, like any client. */
+export const defineClientCommand = <O extends Options, R extends object>(
+  definition: Omit<ClientDefinition<O, R>, "kind">,
+): Command => ({ ...definition, kind: "client" }) as unknown as Command;
 
 /** A valid command that cannot be carried out: printed on standard error, exit code 1. */
 export class CommandError extends Error {
@@ -108,20 +156,9 @@ export const operatorActor = ({ operator }: CommandContext, clientId: string): A
   requestId: null,
 });
 
-/** Returns the client; throws a CommandError if it does not exist. */
-export async function requireClient(
-  { db }: CommandContext,
-  clientId: string,
-  options?: Parameters<typeof findClient>[2],
-) {
-  const client = await findClient(db, clientId, options);
-  if (!client) throw new CommandError(`there is no client ${clientId}`);
-  return client;
-}
-
 /** Asks the operator to type the client's name; throws a CommandError if it does not match. */
 export async function confirmWithName(
-  { say, readLine }: CommandContext,
+  { say, readLine }: BaseContext,
   name: string,
   { warning, refusal }: { warning: string; refusal: string },
 ): Promise<void> {

@@ -27,6 +27,21 @@ export const positional = <T>(option: OptionSpec<T>): Option<T> => ({
   positional: true,
 });
 
+/** May be left out. */
+export const optionalPositional = <T>(option: OptionSpec<T>): Option<T | undefined> => ({
+  ...option,
+  required: false,
+  positional: true,
+});
+
+/** May be given several times. */
+export const repeatable = <T>(option: OptionSpec<T>): Option<readonly T[] | undefined> => ({
+  ...option,
+  required: false,
+  repeatable: true,
+  parse: (text, former = []) => [...former, option.parse(text)],
+});
+
 export const flag = (about: string): Option<boolean | undefined> => ({
   about,
   required: false,

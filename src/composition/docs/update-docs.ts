@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DependencyContainer } from "tsyringe";
 import { type Command, usageOf as optionUsageOf } from "../../commands/command-line/command.ts";
-import { COMMANDS } from "../../commands/program.ts";
+import { loadAllCommands } from "../../commands/verbs.ts";
 import { describeEndpoint } from "../../delivery/webhook-address.ts";
 import { ERROR_CODES, statusOf } from "../../http/api-error.ts";
 import { ERROR_NOTES } from "../../http/openapi/error-notes.ts";
@@ -22,17 +22,17 @@ import { code, documentationPages, fillGenerated, type GeneratedParts, markdownT
 import { sandboxTables } from "./sandbox-tables.ts";
 
 export async function generateParts(container: DependencyContainer): Promise<GeneratedParts> {
-  const tables = referenceTables(resolve(container, ROUTES));
+  const tables = await referenceTables(resolve(container, ROUTES));
   return new Map([...tables, ...(await sandboxTables(resolve(container, CONFIG)))]);
 }
 
 /** The tables of the documentation that describe the service itself. */
-const referenceTables = (routes: readonly Route[]): GeneratedParts =>
+const referenceTables = async (routes: readonly Route[]): Promise<GeneratedParts> =>
   new Map([
     ["settings", settingsTable()],
     ["log-events", logEventsTable()],
     ["metrics", metricsTable()],
-    ["commands", commandsTable()],
+    ["commands", commandsTable(await loadAllCommands())],
     ["routes", routesTable(routes)],
     ["scopes", scopesTable(routes)],
     ["error-codes", errorCodesTable()],
@@ -103,10 +103,10 @@ function usageOf({ name, options }: Command): string {
   return code(["herald", name, ...flags].join(" "));
 }
 
-const commandsTable = () =>
+const commandsTable = (commands: readonly Command[]) =>
   markdownTable(
     ["command", "effect"],
-    COMMANDS.map((command) => [usageOf(command), command.summary]),
+    commands.map((command) => [usageOf(command), command.summary]),
   );
 
 const RESOURCES_FOLDER = "src/resources";
