@@ -144,7 +144,7 @@ function addCommands(
     for (const [name, option] of Object.entries(command.options))
       if (option.positional) subcommand.argument(toArgument(option), option.about);
       else subcommand.addOption(toCommanderOption(name, option));
-    subcommand.option("--json", "print one JSON object on standard output");
+    subcommand.option("--json", "print JSON on standard output, one object a line");
     subcommand.option("--folder <folder>", FOLDER_ABOUT[command.kind]);
     subcommand.action(() => runAction(command, readRawOptions(command, subcommand)));
   }

@@ -65,6 +65,16 @@ export const VERB_GROUPS: readonly VerbGroup[] = [
     load: async () => [(await import("./doctor.ts")).DOCTOR_COMMAND],
   },
   {
+    names: ["listen"],
+    summary: "Show a client's events as they are recorded, and forward them to a server on this machine",
+    load: async () => [(await import("./listen.ts")).LISTEN_COMMAND],
+  },
+  {
+    names: ["trigger"],
+    summary: "Send a test event of any type, or let the sandbox receive a message",
+    load: async () => [(await import("./trigger.ts")).TRIGGER_COMMAND],
+  },
+  {
     names: ["demo"],
     summary: "Apply migrations and create or find the demo client; not in production",
     load: async () => [(await import("./demo.ts")).DEMO_COMMAND],

@@ -75,7 +75,7 @@ async function runServersAndCluster(context: StartContext): Promise<number> {
     writeEnvFile(envFile, { ...stored, ...generated });
     say("Applying migrations and preparing the demo client ...");
     const demo = await prepareDemo(context, { ...stored, ...settings });
-    writeEnvFile(envFile, { ...generated, ...demo });
+    writeEnvFile(envFile, { ...generated, ...demo, ...apiAccess(generated, demo) });
     if (stop.aborted) return 0;
     say("Starting the processes ...");
     const cluster = startCluster({ ...context, settings, demoApiKey: demo.DEMO_API_KEY });
@@ -142,6 +142,12 @@ async function prepareDemo(
     DEMO_WEBHOOK_SECRET: webhook.webhook_secret ?? "",
   };
 }
+
+/** Address and key for commands that call the API as the demo client. */
+const apiAccess = (generated: Record<string, string>, { DEMO_API_KEY }: DemoSettings) => ({
+  HERALD_URL: localAddress(generated),
+  HERALD_API_KEY: DEMO_API_KEY,
+});
 
 /** Address of web as seen from this machine. */
 function localAddress({ HOST = "", PORT = "" }: Record<string, string>): string {
