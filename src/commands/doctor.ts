@@ -87,6 +87,6 @@ const remedyFor = (name: keyof typeof SETTINGS): string => {
 const STATUS_LABELS = { ok: "ok     ", warning: "WARNING", failed: "FAILED " };
 
 function formatFinding({ check, status, message, fix }: Finding): string {
-  const line = `${STATUS_LABELS[status]}  ${check.padEnd(10)}  ${message}`;
-  return fix === undefined ? line : `${line}\n${" ".repeat(21)}-> ${fix}`;
+  const line = `${STATUS_LABELS[status]}  ${check.padEnd(12)}  ${message}`;
+  return fix === undefined ? line : `${line}\n${" ".repeat(23)}-> ${fix}`;
 }

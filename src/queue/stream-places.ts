@@ -89,14 +89,13 @@ export function createStreamPlaces(redis: RedisClient, tags: readonly number[]):
       const answer = await redis
         .eval(TAKE, 1, keyOf(clientId), credential, id, PLACE_TTL_MS, ...limits)
         .catch(() => "");
-      if (answer) {
-        remove(place);
-        return answer as StreamLimit;
-      }
-      return () => {
+      const leave = () => {
         remove(place);
         redis.zrem(keyOf(clientId), place.member).catch(() => {});
       };
+      if (!answer) return leave;
+      leave(); // it may have been renewed meanwhile
+      return answer as StreamLimit;
     },
   };
 }

@@ -80,7 +80,7 @@ t.test("herald doctor", async (t) => {
       ],
     );
     const { out } = await createCommandRunner(t, healthy)(["doctor"]);
-    t.match(out, /^ok {7}settings {4}all \d+ are valid\n[\s\S]*\nHerald can run\.\n$/);
+    t.match(out, /^ok {7}settings {6}all \d+ are valid\n[\s\S]*\nHerald can run\.\n$/);
   });
 
   t.test("warns about a worker that is not running, with exit code 0", async (t) => {

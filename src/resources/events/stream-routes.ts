@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Readable } from "node:stream";
 import {
   oldestUnread,
   readCursor,
@@ -82,7 +83,9 @@ export const streamRoutes = ({ streams, retentionDays, times = STREAM_TIMES }: S
       onAbort(gone, stream.stopWaiting);
       if (wantsEventStream) {
         const reader = await enter();
-        return new EventStreamReply(blocksOf({ stream, reader, gone, times }, encode), reader.leave);
+        const reply = new EventStreamReply(blocksOf({ stream, reader, gone, times }, encode), reader.leave);
+        cutInTime(reply.body, { ended: reader.ended, maxMs: times.maxStreamMs });
+        return reply;
       }
       const { items, hasMore } = await nextPage({ stream, enter, gone }, (query.wait ?? 0) * SECOND);
       return { data: items.map(({ item }) => item), cursor: encode(stream.cursor()), has_more: hasMore };
@@ -191,12 +194,23 @@ async function nextPage({ stream, enter, gone }: WaitingParts, waitMs: number): 
   if (page.items.length > 0 || waitMs === 0) return page;
   const reader = await enter();
   try {
-    while (page.items.length === 0 && performance.now() < endsAt && !reader.isEnded() && !gone.aborted)
+    while (page.items.length === 0 && performance.now() < endsAt && !reader.ended.aborted && !gone.aborted)
       page = await stream.wait(endsAt - performance.now());
     return page;
   } finally {
     reader.leave();
   }
+}
+
+/** A reader that takes its stream slowly has this long to take the rest after its end. */
+const END_GRACE_MS = 1 * SECOND;
+
+/** Ends a stream whose reader does not take the end of it. */
+function cutInTime(body: Readable, { ended, maxMs }: { ended: AbortSignal; maxMs: number }): void {
+  const cut = () => body.destroy();
+  const timers = [setTimeout(cut, maxMs + END_GRACE_MS)];
+  onAbort(ended, () => timers.push(setTimeout(cut, END_GRACE_MS)));
+  body.once("close", () => timers.forEach(clearTimeout));
 }
 
 interface StreamParts {
@@ -215,7 +229,7 @@ async function* blocksOf(
   let pingAt = performance.now() + times.pingIntervalMs;
   let sentCursor = encode(stream.cursor());
   yield `retry: ${RECONNECT_MS}\nid: ${sentCursor}\n\n`;
-  while (!reader.isEnded() && !gone.aborted && performance.now() < endsAt) {
+  while (!reader.ended.aborted && !gone.aborted && performance.now() < endsAt) {
     const { items } = await stream.wait(Math.max(0, Math.min(pingAt, endsAt) - performance.now()));
     const blocks = items.map(({ item, cursor }) => {
       sentCursor = encode(cursor);

@@ -40,7 +40,7 @@ const HAS_EXPECTED_IDS = `$12::timestamptz >= now() - ${interval(MAX_ID_WAIT_MS 
     and $13::timestamptz <= clock_timestamp() + ${interval(MAX_CLOCK_DIFFERENCE_MS)}`;
 
 /** SQL: false, or a division by zero when the transaction is too old to insert events: the event stream may not wait for it. */
-const IS_TOO_OLD = `1 / (clock_timestamp() < now() + ${interval(MAX_INSERT_DELAY_MS)})::integer = 0`;
+const IS_TOO_OLD = `(select 1 / (clock_timestamp() < now() + ${interval(MAX_INSERT_DELAY_MS)})::integer) = 0`;
 
 /**
  * Spans all clients. Skips events of deleted clients.

@@ -82,7 +82,7 @@ function floorOf({ at, oldest, areHidden }: OpenTransactions): number {
 }
 
 /** A cursor contains the list. Transactions beyond the limit count as not committed, so their events may be repeated. */
-const MAX_RUNNING = 100;
+const MAX_RUNNING = 400;
 
 const lower32Bits = (xid: string): number => Number(BigInt(xid) & 0xffff_ffffn);
 
@@ -102,6 +102,10 @@ export const isCommittedAt = (end: string, running: string): string => `(
       and xmin::text::bigint <> all(${running})
     )`;
 
-/** True when one snapshot is later than the other or equal: false after the database was restored from a backup. */
-export const isLater = (one: Snapshot, other: Snapshot): boolean =>
-  (one.end - other.end + 2 ** 32) % 2 ** 32 < 2 ** 31;
+/** True when one transaction is older than another. */
+const isOlder = (one: number, other: number): boolean => (one - other + 2 ** 32) % 2 ** 32 >= 2 ** 31;
+
+/** True when everything that was committed at `other` was committed at `one`: false after a restore from a backup. */
+export const includes = (one: Snapshot, other: Snapshot): boolean =>
+  !isOlder(one.end, other.end) &&
+  one.running.every((xid) => !isOlder(xid, other.end) || other.running.includes(xid));

@@ -1,9 +1,11 @@
 import t from "tap";
 import { checkEventFlow } from "../../fixtures/events/event-flow.ts";
+import { openStream } from "../../fixtures/events/event-stream.ts";
 import { imageOfSize, MIB, TINY_IMAGES } from "../../fixtures/images/images.ts";
 import { startLocalCluster } from "../../fixtures/processes/local-cluster.ts";
 import { startProcess } from "../../fixtures/processes/processes.ts";
 import { unconnectedSettings } from "../../fixtures/processes/settings.ts";
+import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { cloneDatabase } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -68,6 +70,19 @@ t.test("the sources run under Deno without a build, with only the permissions th
   t.equal((await web.call("GET", "/api/docs")).status, 200);
   t.match((await web.call("GET", "/docs/guides/errors")).text, /^# Errors\n/);
   t.equal((await web.call("GET", "/api/openapi.json")).body.openapi, "3.1.0");
+
+  await t.test("events reach a stream and herald listen", async (t) => {
+    const stream = await openStream(t, web.address, { headers });
+    const env = { HERALD_URL: web.address, HERALD_API_KEY: apiKey, XDG_STATE_HOME: makeTempFolder(t) };
+    const listen = startProcess(t, "herald", env, { runtime, args: ["listen", "--json"] });
+    await until("listen is connected", () => listen.stderr().includes("Connected"));
+    const json = { type: "message.received", wait: false };
+    const { event_id } = (await web.call("POST", "/api/webhooks/test", { headers, json })).body;
+    await stream.untilItems(event_id);
+    await until("listen prints the event", () => listen.stdout().includes(event_id));
+    stream.close();
+    t.equal(await listen.stop("SIGINT"), 0);
+  });
 
   await t.test("a send whose connection breaks is sent once", async (t) => {
     const send = (to: string) =>

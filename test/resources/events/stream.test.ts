@@ -1,4 +1,6 @@
-import t from "tap";
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import t, { type Test } from "tap";
 import { writeCursor } from "../../../src/domain/events/stream/cursor.ts";
 import { createOpenStreams } from "../../../src/domain/events/stream/open-streams.ts";
 import { createStreamPoller } from "../../../src/domain/events/stream/poller.ts";
@@ -8,7 +10,7 @@ import { DAY, HOUR, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import { JsonText } from "../../../src/runtime/json/json.ts";
 import { createMetrics } from "../../../src/runtime/metrics.ts";
 import { createSigner } from "../../../src/security/signatures-and-states.ts";
-import type { Database } from "../../../src/store/database/database.ts";
+import type { Database, Statement } from "../../../src/store/database/database.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { createTestNotifier } from "../../fixtures/events/deliveries.ts";
 import { openStream, type ReceivedItem } from "../../fixtures/events/event-stream.ts";
@@ -352,38 +354,81 @@ const TEST_PAYLOAD = JSON.stringify({
   data: {},
 });
 
-t.test("a stream sends pings with the cursor when it has moved, and ends after its time", async (t) => {
+/** An API with only the stream, whose times, places and end the test controls. Counts the bytes of payloads that it reads. */
+async function startStreams(t: Test) {
   const times = { pingIntervalMs: 50, maxStreamMs: HOUR };
-  let places = 0;
+  const stopping = new AbortController();
+  t.teardown(() => stopping.abort());
+  const counts = { places: 0, readBytes: 0 };
   const streamsOf = (db: Database) =>
     createOpenStreams({
       poller: createStreamPoller({ db, log: captureLog().log }),
       places: {
         async take() {
-          places += 1;
+          counts.places += 1;
           return () => {
-            places -= 1;
+            counts.places -= 1;
           };
         },
       },
       signals: { publishReplay() {}, listen: async () => () => {} },
       metrics: createMetrics("web"),
-      stopping: new AbortController().signal,
+      stopping: stopping.signal,
     });
   const api = await startApi(t, {
     routes: (db) => streamRoutes({ retentionDays: 30, times, streams: streamsOf(db) }),
+    database: (real) => ({
+      ...real,
+      async query<Row extends object>(statement: Statement | string, values?: readonly unknown[]) {
+        const rows = await real.query<Row & { payload?: string | null }>(statement, values);
+        for (const { payload } of rows) counts.readBytes += payload?.length ?? 0;
+        return rows;
+      },
+    }),
   });
-  const { key, begin } = await readerOf({ ...api, wake() {} });
-  const open = () => openStream(t, api.address, { headers: key.headers });
+  return { api, times, counts, stopping, reader: await readerOf({ ...api, wake() {} }) };
+}
+
+t.test("a stream sends pings with the cursor when it has moved, and ends after its time", async (t) => {
+  const { api, times, counts, reader } = await startStreams(t);
+  const open = () => openStream(t, api.address, { headers: reader.key.headers });
   const stream = await open();
   const hasPing = (isMoved: boolean) =>
     stream.blocks.some(({ comment, id }) => comment === "ping" && (id !== undefined) === isMoved);
   await until("a ping comes without id", () => hasPing(false));
-  await begin();
+  await reader.begin();
   await until("a ping has the id of a later read", () => hasPing(true));
-  t.equal(places, 1);
+  t.equal(counts.places, 1);
   stream.close();
   times.maxStreamMs = 10;
   await until("another stream ends by itself", (await open()).isEnded);
-  await until("the places are free", () => places === 0);
+  await until("the places are free", () => counts.places === 0);
+});
+
+t.test("a slow reader makes the process read no more than the connection takes", async (t) => {
+  const { api, counts, stopping, reader } = await startStreams(t);
+  const { tenant, key, read, begin } = reader;
+  const request = get(`${api.address}${STREAM}`, {
+    headers: { ...key.headers, accept: "text/event-stream" },
+  });
+  t.teardown(() => request.destroy());
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  const cursor = await begin();
+  const draft = { type: "webhook.test" as const, key: null, data: { text: "x".repeat(4_000) } };
+  const ids: string[] = [];
+  while (ids.length < 5_000) {
+    ids.push(...(await makeEvents(api, tenant, ...Array.from({ length: 100 }, () => draft))));
+    response.read(500);
+  }
+  /** Bytes that are read beside those of another reader, which gets its events meanwhile. */
+  const bytesBeside = async () => {
+    const before = counts.readBytes;
+    const { body } = await read(`cursor=${cursor}&limit=1`);
+    return counts.readBytes - before - body.data[0].payload.data.text.length;
+  };
+  await until("the stream reads no more", async () => (await bytesBeside()) < 1_000);
+  t.ok(counts.readBytes < 14_000_000, `${counts.readBytes} of 20,000,000 bytes`);
+  t.equal(counts.places, 1);
+  stopping.abort();
+  await until("the stream is cut off although its reader does not take its end", () => counts.places === 0);
 });

@@ -32,7 +32,8 @@ t.test("an event whose payload is not documented fails the test that stores it",
   await t.resolves(checkStoredEvents(db), "an event that a fixture made up is not checked");
   await db
     .transaction(async (tx) => {
-      await recordEvents(tx, [{ clientId, type: "webhook.test", key: null, data: { colour: "red" } }]);
+      const data = { reason: "requested", colour: "red" };
+      await recordEvents(tx, [{ clientId, type: "channel.disconnected", key: "chatapp", data }]);
       await t.rejects(checkStoredEvents(tx), /data.colour is not a known field/);
       throw new Error("rolled back");
     })

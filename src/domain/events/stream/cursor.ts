@@ -1,5 +1,5 @@
 import { timeOfId } from "../../../runtime/ids.ts";
-import { isLater, type Mark } from "../../../store/events/stream-marks.ts";
+import { includes, type Mark } from "../../../store/events/stream-marks.ts";
 import type { StreamRange } from "../../../store/events/stream-pages.ts";
 
 /**
@@ -46,21 +46,25 @@ export function readCursor(text: string): StreamCursor {
 }
 
 /** The time of the oldest event that a reader at the cursor may not have. */
-export function oldestUnread({ from, after }: StreamCursor): number {
-  if (after !== undefined) return timeOfId(after);
+export function oldestUnread({ from, to, after }: StreamCursor): number {
+  if (to && after !== undefined) return Math.min(timeOfId(after), to.floor);
   return "since" in from ? from.since : from.floor;
 }
 
-/** True when a mark is later than everything that the cursor refers to, so that nothing newer is needed to read on. */
+/** True when a mark is later than the whole range of a cursor, so that no newer mark is needed to read on. */
 export const isRangeBefore = ({ to }: StreamCursor, mark: Mark): boolean =>
-  to !== undefined && isLater(mark.snapshot, to.snapshot);
+  to !== undefined && isBefore(to, mark);
+
+const isBefore = (one: Mark, other: Mark): boolean =>
+  one.at <= other.at && includes(other.snapshot, one.snapshot);
 
 /**
- * The range to read next from a cursor; `latest` is the newest mark. A cursor that is newer than that is from before the database was
- * restored from a backup: its snapshot means nothing, so all events of its time are read again.
+ * The range to read next from a cursor; `latest` is the newest mark. A cursor that is newer is from before the clock of Postgres was
+ * set back, or the database restored from a backup: its mark means nothing, so all events of its time are read again.
  */
-export function nextRange({ from, to, after }: StreamCursor, latest: Mark): StreamRange & { to: Mark } {
+export function nextRange({ from, to, after }: StreamCursor, latest: Mark): StreamRange {
   const start = to ?? from;
-  if ("since" in start || isLater(latest.snapshot, start.snapshot)) return { from, to: to ?? latest, after };
-  return { from: { since: "since" in from ? from.since : from.floor }, to: latest };
+  if ("since" in start || isBefore(start, latest)) return { from, to: to ?? latest, after };
+  const since = "since" in from ? from.since : from.floor;
+  return { from: { since: Math.min(since, latest.floor) }, to: latest };
 }

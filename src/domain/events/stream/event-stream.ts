@@ -65,13 +65,13 @@ const MAX_REPLAYS = 100;
 
 const NO_ITEMS: ItemPage = { items: [], hasMore: false };
 
-/** Opens a stream. The poller's mark is made anew unless it is known to be later than the cursor. */
+/** Opens a stream. The poller's mark is made anew unless it is recent and known to be later than the cursor. */
 export async function openEventStream(
   { db, poller }: StreamParts,
   { clientId, filters, start, ...limits }: StreamRequest,
 ): Promise<EventStream> {
-  const mark = poller.mark();
-  if (!start || !mark || !isRangeBefore(start, mark)) await poller.refresh();
+  const recent = poller.recentMark();
+  if (!start || !recent || !isRangeBefore(start, recent)) await poller.refresh();
   const replays: string[] = [];
   const latest = () => poller.mark() as Mark;
   let cursor: StreamCursor = start ?? { from: latest() };
@@ -104,14 +104,11 @@ export async function openEventStream(
   }
 
   async function waitForNews(milliseconds: number): Promise<ItemPage> {
-    waiting = poller.wait(clientId);
+    waiting = poller.wait(clientId, cursor.from as Mark);
     const timer = setTimeout(waiting.cancel, milliseconds);
     const news = await waiting.news;
     clearTimeout(timer);
-    if (news) return toPage(news, firstMatches(news, filters, limits));
-    // The poller has read for it up to its mark, and found nothing.
-    cursor = { from: latest() };
-    return NO_ITEMS;
+    return toPage(news, firstMatches(news, filters, limits));
   }
 
   const hasNews = () => cursor.to !== undefined || cursor.from !== latest();
@@ -122,7 +119,7 @@ export async function openEventStream(
   return {
     cursor: () => cursor,
     read: async () => (await readNow()) ?? NO_ITEMS,
-    wait: async (milliseconds) => (await readNow()) ?? waitForNews(milliseconds),
+    wait: (milliseconds) => readNow() ?? waitForNews(milliseconds),
     replay(eventId) {
       if (replays.length < MAX_REPLAYS) replays.push(eventId);
       waiting?.cancel();

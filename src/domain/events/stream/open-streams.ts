@@ -1,6 +1,6 @@
 import type { StreamLimit, StreamPlaces } from "../../../queue/stream-places.ts";
 import type { StreamSignals } from "../../../queue/stream-signals.ts";
-import { onAbort } from "../../../runtime/async/timeouts-and-retries.ts";
+import { onAbort, pause, withTimeout } from "../../../runtime/async/timeouts-and-retries.ts";
 import { SECOND } from "../../../runtime/durations.ts";
 import type { Metrics } from "../../../runtime/metrics.ts";
 import type { Database } from "../../../store/database/database.ts";
@@ -9,8 +9,8 @@ import type { StreamPoller } from "./poller.ts";
 
 /** A reader that keeps its request open: it has a place until it leaves. */
 export interface Reader {
-  /** True when the reader is to be answered with what it has, or its stream to be ended. */
-  isEnded(): boolean;
+  /** Aborted when the reader is to be answered with what it has, or its stream to be ended. */
+  ended: AbortSignal;
   leave(): void;
 }
 
@@ -44,19 +44,24 @@ interface OpenStreamsParts {
 
 /** Together with the time for which credentials are cached, below the 10 s within which a stream ends. */
 const CHECK_INTERVAL_MS = 4 * SECOND;
+const MAX_CHECK_MS = 100;
+
+/** A reader that waits again and again does not connect to Redis each time. */
+const LISTEN_WITHOUT_STREAMS_MS = 30 * SECOND;
 
 interface Entry extends ReaderRequest {
-  isEnded: boolean;
+  ending: AbortController;
 }
 
 export function createOpenStreams(parts: OpenStreamsParts): OpenStreams {
   const { poller, places, signals, metrics, stopping } = parts;
   const entries = new Set<Entry>();
   let listening: Promise<() => void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  let isChecking = false;
+  let silence: NodeJS.Timeout | undefined;
 
   function end(entry: Entry): void {
-    entry.isEnded = true;
+    entry.ending.abort();
     entry.stream.stopWaiting();
   }
 
@@ -65,8 +70,19 @@ export function createOpenStreams(parts: OpenStreamsParts): OpenStreams {
     if (!isAllowed) end(entry);
   }
 
-  function checkAll(): void {
-    for (const entry of entries) checkCredential(entry);
+  /** One after the other, because each may be a statement; a slow one does not delay the others. */
+  async function checkCredentials(): Promise<void> {
+    while (entries.size > 0 && !stopping.aborted) {
+      await pause(CHECK_INTERVAL_MS, stopping);
+      for (const entry of entries) await withTimeout(MAX_CHECK_MS, checkCredential(entry), () => {});
+    }
+    isChecking = false;
+  }
+
+  function stopListening(): void {
+    clearTimeout(silence);
+    listening?.then((stop) => stop());
+    listening = undefined;
   }
 
   const listener = {
@@ -76,36 +92,38 @@ export function createOpenStreams(parts: OpenStreamsParts): OpenStreams {
     },
   };
 
-  function add(entry: Entry): Promise<unknown> {
+  async function add(entry: Entry): Promise<void> {
     entries.add(entry);
     metrics.eventStreams.set(entries.size);
-    timer ??= setInterval(checkAll, CHECK_INTERVAL_MS);
+    if (stopping.aborted) return;
+    if (!isChecking) checkCredentials();
+    isChecking = true;
+    clearTimeout(silence);
     listening ??= signals.listen(listener);
-    return listening;
+    await listening;
   }
 
   function remove(entry: Entry): void {
     if (!entries.delete(entry)) return;
     metrics.eventStreams.set(entries.size);
-    if (entries.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
-    listening?.then((stop) => stop());
-    listening = undefined;
+    if (entries.size > 0 || stopping.aborted) return;
+    silence = setTimeout(stopListening, LISTEN_WITHOUT_STREAMS_MS);
   }
 
   onAbort(stopping, () => {
     for (const entry of entries) end(entry);
+    stopListening();
   });
   return {
     open: (db, request) => openEventStream({ db, poller }, request),
     async enter(request) {
       const leave = await places.take(request.clientId, request.credential);
       if (typeof leave === "string") return leave;
-      const entry: Entry = { ...request, isEnded: stopping.aborted };
+      const entry: Entry = { ...request, ending: new AbortController() };
+      if (stopping.aborted) end(entry);
       await add(entry);
       return {
-        isEnded: () => entry.isEnded,
+        ended: entry.ending.signal,
         leave() {
           remove(entry);
           leave();

@@ -3,17 +3,20 @@ import { MINUTE, SECOND } from "../../../runtime/durations.ts";
 import { createOutageLogger, type Log } from "../../../runtime/log.ts";
 import type { Database } from "../../../store/database/database.ts";
 import { type Mark, type OpenTransactions, takeMark } from "../../../store/events/stream-marks.ts";
-import { readStreamPage, type StreamPage, type StreamRow } from "../../../store/events/stream-pages.ts";
+import {
+  readStreamPage,
+  type StreamPage,
+  type StreamRange,
+  type StreamRow,
+} from "../../../store/events/stream-pages.ts";
+import { nextRange } from "./cursor.ts";
 
 /** New events of a client: the first ones, or all, of those committed between two marks. */
-export interface News extends StreamPage {
-  from: Mark;
-  to: Mark;
-}
+export interface News extends StreamPage, Pick<StreamRange, "from" | "to"> {}
 
 export interface Waiting {
-  /** Undefined when it was cancelled. */
-  news: Promise<News | undefined>;
+  news: Promise<News>;
+  /** Ends the wait without events: the news then end at the mark of this moment. */
   cancel(): void;
 }
 
@@ -21,10 +24,12 @@ export interface Waiting {
 export interface StreamPoller {
   /** The mark of the last read, undefined before the first. Readers that wait have everything that was committed at it. */
   mark(): Mark | undefined;
+  /** The mark, if it is at most a second old. */
+  recentMark(): Mark | undefined;
   /** Takes a new mark: resolves after a read that began after this call. Rejects while Postgres is not available. */
   refresh(): Promise<void>;
-  /** Waits for events that are committed after the present mark. */
-  wait(clientId: string): Waiting;
+  /** Waits for events that are committed after `from`. Ends at once if that is no longer the poller's mark. */
+  wait(clientId: string, from: Mark): Waiting;
   /** Reads soon if one of the clients waits. */
   wake(clientIds: Iterable<string>): void;
 }
@@ -34,13 +39,15 @@ const MIN_INTERVAL_MS = 100;
 /** Reads take up to this share of the time: while many events wait for an open transaction, a read takes longer. */
 const MAX_BUSY_SHARE = 0.1;
 const PAGE = { maxRows: 500, maxBytes: 2_000_000 };
+/** With more, busy clients would hold much memory at once. */
+const MAX_FURTHER_PAGES = 3;
 const LOG_INTERVAL_MS = 1 * MINUTE;
 
 interface Waiter {
   clientId: string;
   /** False while a read runs that began before the waiter came. */
   isIncluded: boolean;
-  resolve(news: News | undefined): void;
+  resolve(news: News): void;
 }
 
 interface Refresh {
@@ -57,6 +64,7 @@ export function createStreamPoller({ db, log }: { db: Database; log: Log }): Str
   const report = createTransactionReport(log);
   let refreshes: Refresh[] = [];
   let mark: Mark | undefined;
+  let markedAt = 0;
   let timer: NodeJS.Timeout | undefined;
   let isReading = false;
   /** When the next read begins, if it is not postponed to `earliestAt`. */
@@ -100,40 +108,59 @@ export function createStreamPoller({ db, log }: { db: Database; log: Log }): Str
     const from = mark;
     const { mark: to, transactions } = await takeMark(db);
     report(transactions);
-    const { rows, position } = from
-      ? await readStreamPage(db, clientIds, { from, to }, PAGE)
-      : { rows: [], position: undefined };
-    mark = to;
-    if (!from) return;
-    const rowsByClient = groupByClient(rows);
+    const range = from && nextRange({ from }, to);
+    const pages = range && (await readPages(clientIds, range));
+    [mark, markedAt] = [to, performance.now()];
+    if (!range) return;
     for (const waiter of [...waiters]) {
-      const ownRows = rowsByClient.get(waiter.clientId) ?? [];
-      if (!waiter.isIncluded) waiter.resolve({ rows: [], position: undefined, from, to: from });
-      else if (ownRows.length > 0 || position !== undefined)
-        waiter.resolve({ rows: ownRows, position, from, to });
+      const page = pages?.get(waiter.clientId);
+      if (!waiter.isIncluded) waiter.resolve(noNews(from as Mark));
+      else if (page) waiter.resolve({ ...page, from: range.from, to });
     }
+  }
+
+  /** The first page of each client with new events. After a page that was cut, it reads on for the clients that are not in it. */
+  async function readPages(
+    clientIds: readonly string[],
+    range: StreamRange,
+  ): Promise<Map<string, StreamPage>> {
+    const pages = new Map<string, StreamPage>();
+    let rest = [...clientIds];
+    for (let read = 0; rest.length > 0; read++) {
+      const { rows, position } = await readStreamPage(db, rest, range, PAGE);
+      for (const [clientId, own] of groupByClient(rows)) pages.set(clientId, { rows: own, position });
+      if (position === undefined) return pages;
+      rest = rest.filter((clientId) => !pages.has(clientId));
+      // Each of them has no events up to the position, and reads on by itself.
+      if (read === MAX_FURTHER_PAGES)
+        for (const clientId of rest.splice(0)) pages.set(clientId, { rows: [], position });
+    }
+    return pages;
   }
 
   return {
     mark: () => mark,
+    recentMark: () => (performance.now() - markedAt <= POLL_INTERVAL_MS ? mark : undefined),
     refresh: () =>
       new Promise((resolve, reject) => {
         refreshes.push({ resolve, reject });
         schedule(performance.now());
       }),
-    wait(clientId) {
+    wait(clientId, from) {
+      if (from !== mark) return { news: Promise.resolve(noNews(from)), cancel() {} };
       let settle: Waiter["resolve"] = () => {};
-      const news = new Promise<News | undefined>((resolve) => {
+      const news = new Promise<News>((resolve) => {
         settle = resolve;
       });
       const waiter: Waiter = { clientId, isIncluded: false, resolve: end };
-      function end(found: News | undefined): void {
+      function end(found: News): void {
         waiters.delete(waiter);
         settle(found);
       }
       waiters.add(waiter);
       schedule(performance.now() + POLL_INTERVAL_MS);
-      return { news, cancel: () => end(undefined) };
+      // Its mark is the one of now, not of the later turn in which the reader goes on.
+      return { news, cancel: () => end(noNews(mark as Mark)) };
     },
     wake(clientIds) {
       const woken = new Set(clientIds);
@@ -141,6 +168,8 @@ export function createStreamPoller({ db, log }: { db: Database; log: Log }): Str
     },
   };
 }
+
+const noNews = (mark: Mark): News => ({ rows: [], position: undefined, from: mark, to: mark });
 
 /** The earliest time of the next read. */
 function nextReadAfter(startedAt: number): number {
