@@ -206,9 +206,7 @@ async function admit(
   exchange.clientId = caller.clientId;
   const rateLimitHeaders = await rules.rateLimit(caller.clientId);
   for (const [name, value] of Object.entries(rateLimitHeaders)) exchange.setHeader(name, value);
-  assertConsole(route, caller);
-  assertScope(route.scope, caller);
-  assertRole(route, caller);
+  assertAllowed(route, caller);
   if (route.gate !== undefined) await rules.gates[route.gate]?.(caller);
   return caller;
 }
@@ -226,8 +224,7 @@ async function isStillAllowed(
   if (route.scope === "public") return true;
   try {
     const caller = await authenticate(credentials, headers);
-    assertScope(route.scope, caller);
-    assertRole(route, caller);
+    assertAllowed(route, caller);
     return caller.clientId === admitted?.clientId;
   } catch (error) {
     if (error instanceof ApiError && error.status < 500) return false;
@@ -235,12 +232,19 @@ async function isStillAllowed(
   }
 }
 
+/** Throws the first refusal, in the order that the API contract fixes. */
+function assertAllowed(route: Route, caller: Caller): void {
+  assertConsole(route, caller);
+  assertScope(route.scope, caller);
+  assertRole(route, caller);
+}
+
 function assertConsole(route: Route, caller: Caller): void {
   if (route.consoleOnly && caller.credential.type !== "user") throw errorOf("console_only");
 }
 
-function assertScope(scope: Exclude<Route["scope"], "public">, caller: Caller): void {
-  if (scope === "any_credential") return;
+function assertScope(scope: Route["scope"], caller: Caller): void {
+  if (scope === "any_credential" || scope === "public") return;
   const sufficient = typeof scope === "string" ? [scope] : scope;
   if (sufficient.some((one) => caller.scopes.has(one))) return;
   throw new ApiError("insufficient_scope", `This request requires the scope ${sufficient.join(" or ")}`, {

@@ -28,7 +28,7 @@ export interface StreamSignals {
   listen(listener: SignalListener): Promise<() => void>;
 }
 
-/** Old entries matter to no one: streams hear of them only while they are open. */
+/** Older entries have no reader: a stream reads only those that are added while it is open. */
 const MAX_REPLAYS = 1_000;
 const MAX_ENTRIES_PER_READ = 1_000;
 /** Streams read ten times a second at most, so entries are read together. */

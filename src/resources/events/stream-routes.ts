@@ -35,7 +35,7 @@ interface StreamTimes {
 
 const STREAM_TIMES: StreamTimes = { pingIntervalMs: 15 * SECOND, maxStreamMs: 15 * MINUTE };
 
-/** A page of the event stream. One of the JSON form is an answer as a whole; each open stream may keep one in memory. */
+/** The size of a page: one of the JSON form is an answer as a whole; a slow reader of a stream keeps two in memory. */
 const JSON_PAGE_BYTES = 1_000_000;
 const STREAM_PAGE = { maxRows: 100, maxBytes: 131_072 };
 
