@@ -67,7 +67,7 @@ const INSERT = sql(`
       fingerprint,
       place
     )
-    where ${HAS_EXPECTED_IDS}
+    where (select ${HAS_EXPECTED_IDS})
   ),
   ${selectAliveClients("select client_id from input")},
   fresh as (
