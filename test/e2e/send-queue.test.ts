@@ -106,7 +106,8 @@ async function testOutage(t: Test): Promise<void> {
   t.ok(perSecond >= RATE / 2, `${perSecond.toFixed(1)} messages per second without Redis`);
   // The times of the requests, because arrivals are late on a loaded machine.
   const excess = findRateExcess(await readRequestTimes(context, [...expected]), RATE);
-  t.ok(excess <= 2, `${excess.toFixed(1)} messages more than the rate allows`);
+  // A bucket that starts full, or a rate that is not divided, exceeds the rate by a second of it or more.
+  t.ok(excess <= RATE / 2, `${excess.toFixed(1)} messages more than the rate allows`);
   const received = receivedIds(context).filter((id) => expected.has(id) || ids.includes(id));
   t.same(received.sort(), [...expected, ...ids].sort(), "each message arrives once");
 }
