@@ -21,14 +21,14 @@ const RUNNER_COUNT = availableParallelism() + 4;
 const LONG_ATTACKS = join("test", "hostile", "long");
 
 const runInSequence = (files: readonly string[], env: Record<string, string>): Promise<Outcome[]> =>
-  runFiles({ light: files, heavy: [], runners: 1, env });
+  runFiles({ light: files, runners: 1, env });
 
 /** The static checks run beside the files that leave a part of the processor unused. */
 async function runAll(env: Record<string, string>): Promise<Outcome[]> {
-  const { light, heavy, alone } = testFiles();
+  const { alone, ...files } = testFiles();
   const timed = alone.filter((file) => !file.startsWith(LONG_ATTACKS));
   const [checks, outcomes] = await Promise.all([runChecks(), runInSequence(timed, env)]);
-  return [...checks, ...outcomes, ...(await runFiles({ light, heavy, runners: RUNNER_COUNT, env }))];
+  return [...checks, ...outcomes, ...(await runFiles({ ...files, runners: RUNNER_COUNT, env }))];
 }
 
 async function main(chosen: readonly string[]): Promise<Outcome[]> {

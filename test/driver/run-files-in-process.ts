@@ -6,6 +6,7 @@ import { Parser } from "tap-parser";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import { UNDOCUMENTED_EVENT_EXIT_CODE } from "../fixtures/events/stored-events.ts";
 import { processorSeconds } from "../fixtures/processes/processor-time.ts";
+import { stopGroup } from "../fixtures/processes/stop-group.ts";
 import { startChild } from "./children.ts";
 import { type Outcome, say, sayOutcome } from "./outcomes.ts";
 import { lowerPriority } from "./priority.ts";
@@ -19,8 +20,6 @@ const FILE_TIMEOUT_MS = 900_000;
 interface FileRun {
   outcome: Outcome;
   startedAt: number;
-  /** Processor seconds of the runner before the file. */
-  secondsBefore: number;
   watchdog: NodeJS.Timeout;
 }
 
@@ -38,6 +37,7 @@ export async function runFilesInProcess({ nextFile, env, isLowPriority }: Runner
   const child = startRunner(env);
   if (isLowPriority) lowerPriority(child, "low");
   let run: FileRun | undefined;
+  let secondsSoFar = 0;
   const startNext = () => {
     const file = nextFile();
     run = file === undefined ? undefined : startFileRun(file, child);
@@ -46,10 +46,13 @@ export async function runFilesInProcess({ nextFile, env, isLowPriority }: Runner
   };
   const finishCurrent = () => {
     if (!run) return;
-    const { outcome, startedAt, secondsBefore, watchdog } = run;
+    const { outcome, startedAt, watchdog } = run;
+    // Once per file, because it reads the times of all processes of the machine.
+    const seconds = processorSeconds(child.pid as number);
     clearTimeout(watchdog);
     outcome.ms = Date.now() - startedAt;
-    outcome.processorSeconds = Math.max(0, processorSeconds(child.pid as number) - secondsBefore);
+    outcome.processorSeconds = Math.max(0, seconds - secondsSoFar);
+    secondsSoFar = seconds;
     sayOutcome(outcome);
     outcomes.push(outcome);
     run = undefined;
@@ -72,6 +75,7 @@ export async function runFilesInProcess({ nextFile, env, isLowPriority }: Runner
   if (run) {
     const { outcome } = run as FileRun;
     outcome.failures.push(`${outcome.name} > the process died`);
+    stopGroup(child.pid as number); // the processes that the file had started
     finishCurrent();
   }
   if (child.exitCode === UNDOCUMENTED_EVENT_EXIT_CODE) {
@@ -91,7 +95,6 @@ const startRunner = (env: Record<string, string>) =>
 const startFileRun = (file: string, child: ChildProcess): FileRun => ({
   outcome: { name: file, ms: 0, passed: 0, failures: [] },
   startedAt: Date.now(),
-  secondsBefore: processorSeconds(child.pid as number),
   watchdog: setTimeout(() => child.kill("SIGKILL"), FILE_TIMEOUT_MS),
 });
 

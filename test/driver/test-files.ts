@@ -27,12 +27,13 @@ const rankOf = (file: string): number => {
 interface TestFiles {
   light: string[];
   heavy: string[];
+  browser: string[];
   alone: string[];
 }
 
 /**
- * Light files test in their own process; heavy files (test/e2e) start processes of Herald, slowest first. Files that
- * measure times (test/hostile) run one at a time, without the others.
+ * Light files test in their own process; heavy files (test/e2e) start processes of Herald, slowest first; browser files
+ * open views in a browser. Files that measure times (test/hostile) run one at a time, without the others.
  */
 export function testFiles(): TestFiles {
   const files = readdirSync(join(packageRoot(), "test"), { recursive: true, encoding: "utf8" })
@@ -41,14 +42,18 @@ export function testFiles(): TestFiles {
     .sort()
     .sort((one, other) => rankOf(one) - rankOf(other));
   const filesIn = (folder: string) => files.filter((file) => file.startsWith(join("test", folder)));
-  const heavy = filesIn("e2e");
-  const alone = filesIn("hostile");
-  return { light: files.filter((file) => !heavy.includes(file) && !alone.includes(file)), heavy, alone };
+  const [e2e, browser, alone] = [filesIn("e2e"), filesIn("e2e/browser"), filesIn("hostile")];
+  const heavy = e2e.filter((file) => !browser.includes(file));
+  return {
+    light: files.filter((file) => !e2e.includes(file) && !alone.includes(file)),
+    ...{ heavy, browser, alone },
+  };
 }
 
 interface RunOptions {
   light: readonly string[];
-  heavy: readonly string[];
+  heavy?: readonly string[];
+  browser?: readonly string[];
   /** Number of files that run concurrently. */
   runners: number;
   env: Record<string, string>;
@@ -57,11 +62,13 @@ interface RunOptions {
 const MAX_HEAVY_RUNNERS = 3;
 
 /**
- * Runs the files and prints one line for each and the details of failures. At most MAX_HEAVY_RUNNERS run heavy files,
- * because each starts many processes; the other runners run light files at a lower priority.
+ * Runs the files and prints one line for each and the details of failures. One runner runs all browser files, because
+ * each runner starts a browser. At most MAX_HEAVY_RUNNERS run heavy files, because each starts many processes; the other
+ * runners run light files at a lower priority.
  */
-export async function runFiles({ light, heavy, runners, env }: RunOptions): Promise<Outcome[]> {
-  const [lightFiles, heavyFiles] = [[...light], [...heavy]];
+export async function runFiles(options: RunOptions): Promise<Outcome[]> {
+  const { light, heavy = [], browser = [], runners, env } = options;
+  const [lightFiles, heavyFiles, browserFiles] = [[...light], [...heavy], [...browser]];
   const outcomes: Outcome[] = [];
   const runQueues = async (queues: string[][], isLowPriority: boolean) => {
     const nextQueue = () => queues.find((files) => files.length > 0);
@@ -69,10 +76,12 @@ export async function runFiles({ light, heavy, runners, env }: RunOptions): Prom
     while (nextQueue() && mayStart())
       outcomes.push(...(await runFilesInProcess({ nextFile, env, isLowPriority })));
   };
-  await Promise.all(
-    Array.from({ length: runners }, (_, index) =>
-      index < MAX_HEAVY_RUNNERS ? runQueues([heavyFiles, lightFiles], false) : runQueues([lightFiles], true),
-    ),
-  );
+  const startRunner = (index: number) => {
+    if (index === 0) return runQueues([browserFiles, heavyFiles, lightFiles], false);
+    return index < MAX_HEAVY_RUNNERS
+      ? runQueues([heavyFiles, lightFiles], false)
+      : runQueues([lightFiles], true);
+  };
+  await Promise.all(Array.from({ length: runners }, (_, index) => startRunner(index)));
   return outcomes;
 }

@@ -58,7 +58,7 @@ async function openDatabase(t: Parameters<typeof testSettings>[0]): Promise<Data
 /** Returns all ids, page by page, in the given direction. */
 async function listAll(db: Database, clientId: string, filters: EventFilters, backwards: boolean) {
   const found: string[] = [];
-  const limit = 7;
+  const limit = 17;
   for (;;) {
     const position = found.at(-1);
     const page = backwards ? { before: position ?? "" } : position === undefined ? {} : { after: position };
