@@ -192,7 +192,7 @@ export const errorBody = Type.Object(
     }),
   },
   {
-    title: "Error",
+    title: "ErrorBody",
     description: "The body of every response with a status of 400 or above. Some codes add fields.",
     additionalProperties: true,
   },

@@ -142,7 +142,7 @@ interface RouteDefinition<A, P, Q, B, R> {
   idempotent?: OperationTable;
   /** Requests for which an Idempotency-Key is ignored: they change nothing. */
   ignoresKey?(query: Q extends TSchema ? Static<Q> : Record<string, never>): boolean;
-  /** A repetition has no further effect, so a request whose outcome is unknown is answered with 503. */
+  /** A repetition does no harm and gets the same answer, so a request whose outcome is unknown is answered with 503. */
   repeatable?: true;
   params?: P;
   query?: Q;

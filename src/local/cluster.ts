@@ -130,7 +130,7 @@ export function processCommand(root: string, name: string, runtime: Runtime): [s
 let denoPath: string | undefined;
 
 /** Returns the real deno executable, cached: the npm package's wrapper does not forward signals. */
-function denoProgram(root: string): string {
+export function denoProgram(root: string): string {
   denoPath ??= findDenoPath(root);
   return denoPath;
 }

@@ -33,8 +33,18 @@ export const rule = (field: string, message: string, schema: object) => ({
 // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
 export const implies = (condition: object, consequence: object) => ({ if: condition, then: consequence });
 
+/**
+ * Fields of an object by the value of its field `tag`, for generated clients only: the validator ignores them, because
+ * platforms add values. The last variant stands for all values that no other names.
+ */
+export interface Variants {
+  tag: string;
+  variants: readonly TObject[];
+}
+
 interface ObjectOptions extends SchemaOptions {
   allOf?: object[];
+  "x-variants"?: Variants;
   /** Fields that only the creation takes; a change of one is reported as such. */
   "x-fixed"?: readonly string[];
 }

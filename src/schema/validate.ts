@@ -63,6 +63,7 @@ function createAjv(allErrors: boolean): Ajv2020 {
   ajv.addKeyword({ keyword: "x-field", schemaType: "string" });
   ajv.addKeyword({ keyword: "x-code", schemaType: "string" });
   ajv.addKeyword({ keyword: "x-fixed", schemaType: "array" });
+  ajv.addKeyword({ keyword: "x-variants", schemaType: "object" });
   ajv.addKeyword({
     keyword: "x-max-bytes",
     type: "string",

@@ -1,4 +1,4 @@
-import type { TObject, TSchema } from "../../schema/types.ts";
+import type { TObject, TSchema, Variants } from "../../schema/types.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -32,9 +32,10 @@ export function createComponents(): Components {
   }
 
   function convert(given: Json, adapt: (schema: Json) => Json): Json {
+    const schema = asUnion(given);
     const inlined = withMapping(
-      given,
-      mapChildren(adapt(given), (child) => convert(child, adapt)),
+      schema,
+      mapChildren(adapt(schema), (child) => convert(child, adapt)),
     );
     return typeof given.title === "string" ? { ...share("schemas", given.title, inlined) } : inlined;
   }
@@ -53,16 +54,41 @@ function withoutClosing(schema: Json): Json {
   return additionalProperties === false ? rest : schema;
 }
 
+/** The keywords of a union whose variants are chosen by the value of a field. */
+interface Union {
+  discriminator?: { propertyName: string };
+  oneOf?: readonly TObject[];
+  anyOf?: readonly TObject[];
+}
+
+/** Repeats the fields of an object in each of its variants: generators ignore fields beside a union. */
+function asUnion(given: Json): Json {
+  const { "x-variants": declared, properties, required, ...rest } = given;
+  if (!declared) return given;
+  const { tag, variants } = declared as Variants;
+  const whole = variants.map((variant) => ({
+    ...variant,
+    properties: { ...(properties as object), ...variant.properties },
+    required,
+  }));
+  return { ...rest, required: [tag], discriminator: { propertyName: tag }, anyOf: whole };
+}
+
 /** Adds the component of each value of the discriminator: by default its name would have to be the value. */
 function withMapping(given: Json, inlined: Json): Json {
-  const { discriminator, oneOf } = given as { discriminator?: { propertyName: string }; oneOf?: TObject[] };
-  if (!discriminator || !oneOf) return inlined;
-  const references = inlined.oneOf as readonly Reference[];
-  const mapping = oneOf.map(({ properties }, index) => [
-    properties[discriminator.propertyName]?.const,
-    references[index]?.$ref,
-  ]);
+  const { discriminator, oneOf, anyOf = [] } = given as Union;
+  if (!discriminator) return inlined;
+  const references = (inlined.oneOf ?? inlined.anyOf) as readonly Reference[];
+  const mapping = (oneOf ?? anyOf).flatMap(({ properties }, index) =>
+    valuesOf(properties[discriminator.propertyName] ?? {}).map((value) => [value, references[index]?.$ref]),
+  );
   return { ...inlined, discriminator: { ...discriminator, mapping: Object.fromEntries(mapping) } };
+}
+
+/** The values that the schema of a field names. */
+function valuesOf({ const: constant, enum: words, anyOf }: Json): unknown[] {
+  if (Array.isArray(anyOf)) return anyOf.flatMap(valuesOf);
+  return Array.isArray(words) ? words : constant === undefined ? [] : [constant];
 }
 
 /**

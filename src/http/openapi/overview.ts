@@ -59,6 +59,10 @@ the first response, with \`Idempotent-Replay: true\`. A key is valid for one day
 same key with a different body is answered with 422. While the first request is still in progress, the response may be 409
 with \`Retry-After\`. Only a success is stored: after an error you can use the key again.
 
+\`x-repeatable: true\` marks the endpoints that need no key: all reads, and the writes whose repetition does no harm. If you
+do not know whether such a request succeeded, repeat it. Repeat any other request without a key only after you have read
+what became of it.
+
 ## Lists
 
 Lists accept \`limit\`, \`after\` and \`before\`, and return \`data\` and \`paging\`. Pass \`paging.cursors.after\` as \`after\`

@@ -5,6 +5,7 @@ import { RATE_LIMIT_HEADERS } from "../rate-limit.ts";
 import {
   bodySchemaOf,
   isMediaReply,
+  isRepeatable,
   MIB,
   type RawBody,
   type Route,
@@ -28,6 +29,7 @@ export function describeRoute(route: Route, components: Components): Json {
     ...(route.tag ? { tags: [route.tag] } : {}),
     security: securityOf(route),
     ...(scopes.length > 0 ? { "x-required-scope": scopes } : {}),
+    ...(isRepeatable(route) ? { "x-repeatable": true } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body ? { requestBody: describeRequestBody(route, route.body, components) } : {}),
     responses: {

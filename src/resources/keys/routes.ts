@@ -70,7 +70,9 @@ export function keyRoutes({ production, forgetCredential }: KeyParts): Route[] {
       operationId: "revokeApiKey",
       ...MANAGERS_ONLY,
       summary: "Revoke an API key",
-      description: "Takes effect at once in the process that answers, and within 5 seconds in every other.",
+      description:
+        "Takes effect at once in the process that answers, and within 5 seconds in every other. Revoking a key twice changes nothing.",
+      repeatable: true,
       params: keyParams,
       async handle(context) {
         const { id } = context.params;

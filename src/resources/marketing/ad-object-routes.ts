@@ -48,7 +48,7 @@ const writeQuery = object({
   ),
 });
 
-const validated = object({ valid: Type.Literal(true) }, { title: "ValidatedDto" });
+const validated = object({ valid: Type.Literal(true) }, { title: "ValidationResult" });
 const VALIDATED = { valid: true };
 const isValidated = (reply: unknown) => reply === VALIDATED;
 

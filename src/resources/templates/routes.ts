@@ -67,6 +67,7 @@ export function templateRoutes(parts: TemplateRouteParts): Route[] {
       description:
         "Reads the templates from the chat platform now, in its order. Without `limit` the response contains all of them.",
       errors: [...COMMON_ERRORS, ...PLATFORM_REFUSALS],
+      repeatable: true,
       body: listing,
       reply: listOf(template, { namespace }),
       handle: (context) =>

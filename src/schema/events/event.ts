@@ -94,8 +94,8 @@ export const EVENT_PAYLOADS: Readonly<Record<EventType, TSchema>> = {
 
 /** The body that Herald posts for an event of any type. */
 export const anyEventPayload = discriminated("type", Object.values(EVENT_PAYLOADS), {
-  title: "EventPayload",
-  description: "The body of each attempt, byte for byte",
+  title: "Event",
+  description: "An event of any type, as Herald posts it: the body of each attempt, byte for byte",
 });
 
 const deliveryError = nullable(

@@ -2,6 +2,7 @@ import { MESSAGE_STATUSES, PLATFORMS } from "../enumerations.ts";
 import { messageError } from "../messages.ts";
 import { knownOrOther, nullable, object, oneOf, openObject, prefixedId, Type, timestamp } from "../types.ts";
 import { channelEnvelope, EXAMPLE_CHANNEL, EXAMPLE_TIME, eventPayload } from "./envelope.ts";
+import { CONTENT_BY_TYPE } from "./message-content.ts";
 
 const [PERSON, MESSAGE_ID] = ["5511988887777", "msg_01jc8m4t7v2x5k9w3r6y1b0nqd"];
 const PLATFORM_MESSAGE_ID = "wamid.HBgLNTUxMTk4ODg4Nzc3Nw";
@@ -63,7 +64,7 @@ const receivedMessage = object(
     content: Type.Unknown({
       examples: [{ body: "Hello" }],
       description:
-        "The platform's object of this type: of a text, an object with `body`; null when there is none",
+        "What the platform sends for this type: of a text on chatapp, an object with `body`; null when there is none",
     }),
     context: Type.Optional(
       openObject(
@@ -78,7 +79,11 @@ const receivedMessage = object(
     referral: Type.Optional(
       openObject(
         {},
-        { examples: [{ ctwa_clid: "ARA1" }], description: "The ad or link with which the chat began" },
+        {
+          title: "MessageReferral",
+          examples: [{ ctwa_clid: "ARA1" }],
+          description: "The ad or link with which the chat began",
+        },
       ),
     ),
     group_id: Type.Optional(Type.String({ examples: ["120363000000000001"] })),
@@ -87,7 +92,7 @@ const receivedMessage = object(
     ),
     at,
   },
-  { title: "ReceivedMessageData" },
+  { title: "ReceivedMessageData", "x-variants": CONTENT_BY_TYPE },
 );
 
 const messageStatus = object(

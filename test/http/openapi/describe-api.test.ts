@@ -7,7 +7,16 @@ import { exampleOf } from "../../../src/http/openapi/example-of.ts";
 import { errorsOf } from "../../../src/http/openapi/responses.ts";
 import { type Route, route } from "../../../src/http/route.ts";
 import { EVENT_TYPES } from "../../../src/schema/enumerations.ts";
-import { discriminated, nullable, object, rule, type TSchema, Type } from "../../../src/schema/types.ts";
+import {
+  discriminated,
+  knownOrOther,
+  nullable,
+  object,
+  oneOf,
+  rule,
+  type TSchema,
+  Type,
+} from "../../../src/schema/types.ts";
 import { productRoutes } from "../../fixtures/http/api.ts";
 import { createReplyChecker } from "../../fixtures/http/replies.ts";
 import { sampleRoutes } from "../../fixtures/http/sample-routes.ts";
@@ -42,6 +51,14 @@ t.test("the document describes who may call an endpoint", async (t) => {
   t.same(remove.security, [{ userJwt: [] }]);
   t.match(remove.description, /console.*`owner` or `admin`/);
   t.same(paths["/api/things/{thing_id}/picture"].get.security, []);
+});
+
+t.test("the document names the endpoints that can be repeated", async (t) => {
+  const { paths } = describe([...sampleRoutes, routeOf({ path: "/b", method: "post", repeatable: true })]);
+  t.equal(paths["/api/things"].get["x-repeatable"], true);
+  t.equal(paths["/b"].post["x-repeatable"], true);
+  for (const other of [paths["/api/things"].post, paths["/api/things/{thing_id}"].delete])
+    t.notOk("x-repeatable" in other);
 });
 
 t.test("the document describes the parameters and responses of an endpoint", async (t) => {
@@ -103,7 +120,7 @@ t.test("error responses are grouped by status and shared between routes", async 
   const conflict = components.responses.ChannelDisconnectedOrChannelTaken;
   t.match(conflict.description, /`channel_disconnected`: .*\n\n`channel_taken`: /);
   const json = conflict.content["application/json"];
-  t.same(json.schema, { $ref: "#/components/schemas/Error" });
+  t.same(json.schema, { $ref: "#/components/schemas/ErrorBody" });
   t.match(json.examples.channel_taken.value, {
     error: "channel_taken",
     message: String,
@@ -196,6 +213,37 @@ t.test("a union with a discriminator names the component of each value", async (
     propertyName: "type",
     mapping: { a: "#/components/schemas/Of_a", b: "#/components/schemas/Of_b" },
   });
+});
+
+t.test("an object whose fields depend on a field is a union of whole objects", async (t) => {
+  const variant = (title: string, type: TSchema, size: TSchema) => Type.Object({ type, size }, { title });
+  const thing = object(
+    { id: Type.Integer(), type: Type.String({ examples: ["a"] }), size: Type.Unknown({ examples: [1] }) },
+    {
+      title: "Thing",
+      "x-variants": {
+        tag: "type",
+        variants: [
+          variant("Measured", oneOf(["a", "b"]), Type.Integer()),
+          variant("Other", knownOrOther(oneOf(["c"])), Type.Unknown()),
+        ],
+      },
+    },
+  );
+  const { Thing, Measured, Other } = describe([replying("/x", thing)]).components.schemas;
+  const [measured, rest] = ["#/components/schemas/Measured", "#/components/schemas/Other"];
+  t.same(Thing, {
+    title: "Thing",
+    type: "object",
+    required: ["type"],
+    discriminator: { propertyName: "type", mapping: { a: measured, b: measured, c: rest } },
+    anyOf: [{ $ref: measured }, { $ref: rest }],
+  });
+  for (const { properties, required } of [Measured, Other]) {
+    t.same(Object.keys(properties), ["id", "type", "size"]);
+    t.same(required, ["id", "type", "size"]);
+  }
+  t.same([Measured.properties.size, Other.properties.size], [{ type: "integer" }, {}]);
 });
 
 t.test("assets are not documented, and a tag needs a description", async (t) => {

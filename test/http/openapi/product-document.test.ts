@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import t from "tap";
 import * as messageErrors from "../../../src/domain/messages/message-errors.ts";
 import { describeApi } from "../../../src/http/openapi/describe-api.ts";
@@ -7,7 +8,7 @@ import { READ_LIMITS } from "../../../src/http/request/body-memory.ts";
 import { MINUTE } from "../../../src/runtime/durations.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { MESSAGE_ERRORS } from "../../../src/schema/causes/causes.ts";
-import { SIGNUP_ERROR_CODES } from "../../../src/schema/enumerations.ts";
+import { EVENT_TYPES, SIGNUP_ERROR_CODES } from "../../../src/schema/enumerations.ts";
 import { DELIVERY_ERRORS, SIGNUP_ERRORS } from "../../../src/schema/stored-errors.ts";
 import { productRoutes } from "../../fixtures/http/api.ts";
 
@@ -91,12 +92,77 @@ t.test("the document uses the names of the interface specification", async (t) =
     t.same(components.schemas[name].required, ["id", "name"], name);
 });
 
+const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+t.test("the document names the union of all events and the result of a validation", async (t) => {
+  const { EventDetailDto, StreamItemDto, Event } = components.schemas;
+  for (const { properties } of [EventDetailDto, StreamItemDto]) t.same(properties.payload, refTo("Event"));
+  t.equal(Event.discriminator.propertyName, "type");
+  t.same(new Set(Object.keys(Event.discriminator.mapping)), new Set(EVENT_TYPES));
+  t.equal(Event.discriminator.mapping["lead.created"], refTo("LeadCreatedEvent").$ref);
+  const schemaOf = (path: string, method: string, status: number) =>
+    paths[path][method].responses[status].content["application/json"].schema;
+  t.same(schemaOf("/api/marketing/campaigns", "post", 200), refTo("ValidationResult"));
+  t.same(schemaOf("/api/marketing/campaigns/{campaignId}", "patch", 200).anyOf, [
+    refTo("CampaignDto"),
+    refTo("ValidationResult"),
+  ]);
+});
+
+t.test("the document describes the content of a received message by its type and refuses none", async (t) => {
+  const { ReceivedMessageData, ReceivedText, MessageReceivedEvent } = components.schemas;
+  t.same(MessageReceivedEvent.properties.data, refTo("ReceivedMessageData"));
+  t.equal(ReceivedMessageData.discriminator.mapping.text, refTo("ReceivedText").$ref);
+  t.equal(ReceivedMessageData.discriminator.mapping.echo, refTo("ReceivedOther").$ref);
+  t.match(ReceivedText.properties, {
+    from: refTo("Sender"),
+    content: { anyOf: [refTo("ReceivedBody"), refTo("PageMessage")] },
+  });
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: "api", components });
+  const isValid = ajv.compile({ $ref: `api${refTo("ReceivedMessageData").$ref}` });
+  const from = { id: "1" };
+  for (const [type, content] of [
+    ["text", { body: "Hi" }],
+    ["text", { mid: "m_1", text: "Hi" }],
+    ["text", null],
+    ["hologram", { depth: 3 }],
+    ["unsupported", null],
+  ])
+    t.ok(isValid({ from, type, content, later: true }), JSON.stringify([type, content]));
+  t.notOk(isValid({ type: "text", content: { body: "Hi" } }), "each message has a sender");
+});
+
+t.test("the document names the writes that can be repeated", async (t) => {
+  const writes = Object.entries<Loose>(paths).flatMap(([path, { get, ...others }]) =>
+    Object.entries<Loose>(others)
+      .filter(([, operation]) => operation["x-repeatable"])
+      .map(([method]) => `${method} ${path}`),
+  );
+  t.same(
+    new Set(writes),
+    new Set([
+      "delete /api/keys/{id}",
+      "post /api/auth/login",
+      "post /api/auth/logout",
+      "post /api/embed/sessions/{sessionId}/revoke",
+      "post /api/marketing/images",
+      "post /api/marketing/terms/accept",
+      "post /api/templates/list",
+      "post /platform/data-deletion",
+      "post /platform/deauthorize",
+      "post /platform/webhook",
+    ]),
+  );
+  t.match(info.description, /`x-repeatable: true` marks/);
+});
+
 t.test("the exchange of a code answers a missing permission with its own schema", async (t) => {
   const { $ref } = paths["/api/marketing/oauth/exchange"].post.responses[400];
   const { content } = components.responses[$ref.split("/").at(-1)];
   t.same(content["application/json"].schema.anyOf, [
-    { $ref: "#/components/schemas/MissingPermissionResponseDto" },
-    { $ref: "#/components/schemas/Error" },
+    refTo("MissingPermissionResponseDto"),
+    refTo("ErrorBody"),
   ]);
   const { properties, required } = components.schemas.MissingPermissionResponseDto;
   t.equal(properties.error.const, "missing_permission");

@@ -1,4 +1,5 @@
 import t from "tap";
+import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
 import { checkRequestIds } from "../../fixtures/captured-log.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import type { Fault, ReceivedCall } from "../../fixtures/platforms/platforms.ts";
@@ -52,9 +53,11 @@ const statusOfChannel = async ({ db }: Api, id: string) =>
 const namesIn = (rows: { name: string }[]) => rows.map(({ name }) => name);
 
 t.test("templates", async (t) => {
-  let isCacheBroken = false;
+  let [isCacheBroken, isAnswerLost] = [false, false];
   const { database } = watchStatements(async (text) => {
     if (isCacheBroken && /\btemplates\b/.test(text)) throw new Error("the template cache is broken");
+    if (isAnswerLost && /\bupdate channels\b/.test(text))
+      throw new DatabaseUnavailable(new Error("no answer"), true);
   });
   const { sandbox, api } = await startApiWithSandbox(t, { database });
   /** Creates a client with a channel of the business and a separate token. */
@@ -229,6 +232,27 @@ t.test("templates", async (t) => {
       t.equal(again.body.error, "channel_disconnected");
     }
   });
+
+  t.test(
+    "a write without an answer is 503 on the list, which can be repeated, and 504 elsewhere",
+    async (t) => {
+      const { submit, list, remove } = await newClient();
+      isAnswerLost = true;
+      t.teardown(() => {
+        isAnswerLost = false;
+      });
+      for (const [callRoute, expected] of [
+        [list, { status: 503, body: { error: "temporarily_unavailable" } }],
+        [() => submit(simpleTemplate("too_late")), { status: 504, body: { error: "outcome_unknown" } }],
+        [() => remove("too_late"), { status: 504, body: { error: "outcome_unknown" } }],
+      ] as const) {
+        await arm(sandbox, { kind: "error", code: 190 });
+        t.match(await callRoute(), expected);
+      }
+      isAnswerLost = false;
+      t.equal((await list()).status, 200, "the repetition");
+    },
+  );
 
   t.test("only the client's own connected chatapp channels have templates", async (t) => {
     const { tenant, channelId } = await newClient();

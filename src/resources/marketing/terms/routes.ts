@@ -40,6 +40,7 @@ export function termsRoutes(): Route[] {
       description:
         "The requests under /api/marketing that connect or change something require this acceptance. A newly published version must be accepted again. Accepting a version twice changes nothing.",
       errors: ["terms_version_not_current"],
+      repeatable: true,
       body: acceptance,
       reply: termsStatus,
       async handle(context) {
