@@ -1,14 +1,15 @@
 /**
  * Bundles each process of bin/ and each thread of workers/threads/ into one file: loading the thousand files of its
  * packages would take most of the start-up time. The command line is split into parts, so that a verb loads only its own
- * packages. Bundles the scripts of the signup page and of the API reference for browsers.
+ * packages. Bundles the scripts of the signup page and of the API reference for browsers, and builds the SDK.
  */
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
+import "./tools/build-sdk.js";
 
 /** Packages that load files from their own folder and therefore cannot be bundled. */
-const UNBUNDLED = ["piscina", "postgres-migrations", "swagger-ui-dist"];
+const UNBUNDLED = ["piscina", "swagger-ui-dist"];
 
 /** Globals that CommonJS packages expect. */
 const OLD_NAMES = `
@@ -24,6 +25,17 @@ const withoutHttp2 = {
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^http2-wrapper$/ }, ({ path }) => ({ path, namespace: "empty" }));
     onLoad({ filter: /./, namespace: "empty" }, () => ({ contents: "export default {}" }));
+  },
+};
+
+/** Lets postgres-migrations find its first migration; unbundled, the package would load a second pg from its many files. */
+const withFirstMigration = {
+  name: "with-first-migration",
+  setup({ onLoad }) {
+    onLoad({ filter: /postgres-migrations.dist.files-loader\.js$/ }, ({ path }) => {
+      const folder = 'path.dirname(require.resolve("postgres-migrations"))';
+      return { contents: readFileSync(path, "utf8").replaceAll("__dirname", folder) };
+    });
   },
 };
 
@@ -71,7 +83,7 @@ const FOR_NODE = {
   target: "node20",
   format: "esm",
   external: UNBUNDLED,
-  plugins: [withoutHttp2],
+  plugins: [withoutHttp2, withFirstMigration],
   banner: { js: OLD_NAMES },
   sourcemap: true,
   sourcesContent: false,
@@ -79,7 +91,10 @@ const FOR_NODE = {
 };
 
 const processes = sourcesIn("bin").filter((file) => file !== COMMAND_LINE);
-await build({ ...FOR_NODE, entryPoints: [...processes, ...sourcesIn("workers/threads")] });
+await build({
+  ...FOR_NODE,
+  entryPoints: [...processes, ...sourcesIn("tools"), ...sourcesIn("workers/threads")],
+});
 
 const { metafile } = await build({
   ...FOR_NODE,

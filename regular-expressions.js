@@ -10,7 +10,7 @@ import formats from "ajv-formats/dist/formats.js";
 import { transform } from "esbuild";
 import { check } from "recheck";
 
-const SOURCE_FOLDERS = ["bin", "src", "workers", "examples"];
+const SOURCE_FOLDERS = ["bin", "src", "workers", "sdk/src", "examples"];
 
 /** Files with a `pattern` that is not constant, and the reason why that is safe. */
 const COMPUTED_PATTERNS = {

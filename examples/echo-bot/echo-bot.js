@@ -1,29 +1,26 @@
 import { createServer } from "node:http";
-import createClient from "openapi-fetch";
-import { Webhook } from "standardwebhooks";
+import { Herald } from "@herald/sdk";
+import { unwrap } from "@herald/sdk/webhooks";
 
 const { PUBLIC_URL, DEMO_API_KEY, DEMO_WEBHOOK_SECRET, BOT_PORT = "3000" } = process.env;
 if (!DEMO_WEBHOOK_SECRET) throw new Error("Load the settings first: set -a; . .herald/env; set +a");
-/** @type {import("openapi-fetch").Client<import("./herald-api.d.ts").paths>} */
-const herald = createClient({ baseUrl: PUBLIC_URL, headers: { "x-svc-api-key": DEMO_API_KEY } });
+const herald = new Herald({ baseUrl: PUBLIC_URL, apiKey: DEMO_API_KEY });
 
 async function receive(request) {
-  const text = Buffer.concat(await request.toArray()).toString();
-  new Webhook(DEMO_WEBHOOK_SECRET).verify(text, request.headers); // throws when the signature is wrong
-  const { id, type, channel_id, data } = JSON.parse(text);
-  if (type !== "message.received" || data.type !== "text") return;
-  const { error } = await herald.POST("/api/outbound/send", {
-    params: { header: { "Idempotency-Key": id } }, // prevents a second echo
-    body: { channel_id, to: data.from.id, type: "text", text: { body: data.content.body } },
-  });
-  if (error) throw new Error(error.message);
+  const raw = Buffer.concat(await request.toArray());
+  const event = await unwrap(raw, request.headers, DEMO_WEBHOOK_SECRET); // rejects a wrong signature
+  if (event.type !== "message.received" || event.data.type !== "text") return;
+  const { from, content } = event.data;
+  const body = "body" in content ? content.body : content.text; // pages call it text
+  await herald.messages.send(
+    { channel_id: event.channel_id, to: from.id, type: "text", text: { body } },
+    { idempotencyKey: event.id }, // prevents a second echo
+  );
 }
 
 createServer(async (request, response) => {
   const error = await receive(request).catch((error) => error);
   response.writeHead(error ? 500 : 204).end(error?.message); // on 500 Herald delivers the event again
 }).listen(BOT_PORT);
-const config = { webhook_url: `http://localhost:${BOT_PORT}` };
-const { error } = await herald.PATCH("/api/webhooks/config", { body: config });
-if (error) throw new Error(error.message);
+const config = await herald.webhooks.updateConfig({ webhook_url: `http://localhost:${BOT_PORT}` });
 console.log(`The echo bot receives events at ${config.webhook_url}`);
