@@ -1,20 +1,13 @@
 import { SECOND } from "../runtime/durations.ts";
-import {
-  type Answer,
-  BUSY_FULL_MS,
-  createLocalBuckets,
-  createSharedBuckets,
-  rateKey,
-  rateOf,
-  type SharedAnswer,
-  type Wish,
-} from "./rate-buckets.ts";
+import { createLocalBuckets, createSharedBuckets } from "./rate-buckets.ts";
+import { type Answer, planTake, type Return, returnTokens, singlesFlag, type Wish } from "./rate-plans.ts";
 import type { RedisClient } from "./redis.ts";
 import { taggedKey, tagOf } from "./wake-ups.ts";
 
 /**
  * Token buckets that limit the messages per second of each channel over all dispatchers: in any t seconds at most
- * rate x (t + 1 s). Each tag of this process has a state:
+ * rate x (t + 1 s). rate-plans.ts has the rules by which batches and single messages share it. Each tag of this process has
+ * a state:
  * shared: the buckets in Redis decide. Two failed TAKEs in a row, or Redis that is not writable, make the tag local.
  * local: buckets of this process decide, with its share of the rate. A TAKE that succeeds makes the tag returning.
  * returning: both limit, because other dispatchers may still be local. The tag is shared after RETURNING_MS.
@@ -25,17 +18,23 @@ export interface ChannelRef {
   channelId: string;
 }
 
-type ChannelWish = ChannelRef & Wish;
+/** Messages that take tokens together: the single messages of a channel, or a batch. */
+export interface RateKey extends ChannelRef {
+  /** Empty for single messages. */
+  batchId: string;
+}
+
+type KeyWish = RateKey & Omit<Wish, "turn">;
 
 export interface Rates {
   /** Returns for each wish how many tokens it gets, in order. Never fails: without Redis a local bucket decides. */
-  take(wishes: readonly ChannelWish[]): Promise<number[]>;
-  /** Returns unused tokens of the channel's last take; not awaited, never fails. */
-  give(channel: ChannelRef, count: number): void;
-  /** Lets this process take no tokens of the channel for some time, because the platform asks for a pause. Never fails. */
+  take(wishes: readonly KeyWish[]): Promise<number[]>;
+  /** Returns unused tokens of the key's last take; not awaited, never fails. */
+  give(key: RateKey, count: number): void;
+  /** Lets all keys of the channel sleep for some time, because the platform asks for a pause. Never fails. */
   pause(channel: ChannelRef, milliseconds: number): void;
   /** Milliseconds until it is worthwhile to take tokens again; 0 when the last answer left some. */
-  sleepOf(channelId: string): number;
+  sleepOf(key: RateKey): number;
 }
 
 interface RatesParts {
@@ -59,19 +58,28 @@ const DOUBT_MS = 250;
 const RETURNING_MS = 8 * SECOND;
 const pauseKey = (tag: number, channelId: string) => taggedKey(tag, `pause:${channelId}`);
 
-/** The last answer to a channel. It is dropped when its buckets are full again: nothing can be returned to them then. */
+const idOf = ({ channelId, batchId }: Omit<RateKey, "clientId">): string => `${channelId} ${batchId}`;
+
+/** The last answer to a key. It is dropped when its buckets are full again: nothing can be returned to them then. */
 interface LastTake {
   /** The answers of the buckets that the tokens came from; both while the tag is returning. */
-  shared: SharedAnswer | undefined;
+  shared: Answer | undefined;
   local: Answer | undefined;
   fullAt: number;
   sleepUntil: number;
+  /** The turn of the next wish. */
+  turn: number;
 }
 
-function toLastTake(time: number, { shared, local }: Pick<LastTake, "shared" | "local">): LastTake {
+function toLastTake(
+  time: number,
+  { shared, local, turn }: Pick<LastTake, "shared" | "local" | "turn">,
+): LastTake {
   const longest = (key: "fullInMs" | "waitMs") => Math.max(shared?.[key] ?? 0, local?.[key] ?? 0);
-  return { shared, local, fullAt: time + longest("fullInMs"), sleepUntil: time + longest("waitMs") };
+  return { shared, local, turn, fullAt: time + longest("fullInMs"), sleepUntil: time + longest("waitMs") };
 }
+
+const grantedOf = ({ shared, local }: LastTake): number => (shared ?? local)?.granted ?? 0;
 
 export function createRates(parts: RatesParts): Rates {
   const { tags, now = () => performance.now() } = parts;
@@ -82,12 +90,12 @@ export function createRates(parts: RatesParts): Rates {
   const bucketsOf = ({ clientId }: ChannelRef) => bucketsByTag.get(tagOf(clientId, tags)) as TagBuckets;
   let dropAt = 0;
 
-  /** Once a second, so that the maps hold the channels of the last two seconds. */
+  /** Once a second, so that the maps hold what was used lately. */
   function dropFull(): void {
     const time = now();
     if (time < dropAt) return;
     dropAt = time + SECOND;
-    for (const [channelId, { fullAt }] of lastTakes) if (fullAt <= time) lastTakes.delete(channelId);
+    for (const [id, { fullAt }] of lastTakes) if (fullAt <= time) lastTakes.delete(id);
     for (const [channelId, end] of pauses) if (end <= time) pauses.delete(channelId);
     for (const buckets of bucketsByTag.values()) buckets.dropFull(time);
   }
@@ -95,7 +103,7 @@ export function createRates(parts: RatesParts): Rates {
   return {
     async take(wishes) {
       dropFull();
-      const groups = new Map<TagBuckets, ChannelWish[]>();
+      const groups = new Map<TagBuckets, KeyWish[]>();
       for (const wish of wishes) {
         const group = groups.get(bucketsOf(wish)) ?? [];
         groups.set(bucketsOf(wish), group);
@@ -107,9 +115,9 @@ export function createRates(parts: RatesParts): Rates {
       const grants = new Map(await Promise.all(takes));
       return wishes.map((wish) => grants.get(bucketsOf(wish))?.shift() ?? 0);
     },
-    give(channel, count) {
-      const last = lastTakes.get(channel.channelId);
-      if (last && count > 0) bucketsOf(channel).give(channel.channelId, count, last);
+    give(key, count) {
+      const last = lastTakes.get(idOf(key));
+      if (last && count > 0) bucketsOf(key).give(count, last);
     },
     pause({ clientId, channelId }, milliseconds) {
       pauses.set(channelId, Math.max(pauses.get(channelId) ?? 0, now() + milliseconds));
@@ -117,8 +125,8 @@ export function createRates(parts: RatesParts): Rates {
       const key = pauseKey(tagOf(clientId, tags), channelId);
       parts.redis.set(key, "", "PX", Math.max(1, Math.ceil(milliseconds))).catch(() => {});
     },
-    sleepOf(channelId) {
-      const end = Math.max(lastTakes.get(channelId)?.sleepUntil ?? 0, pauses.get(channelId) ?? 0);
+    sleepOf(key) {
+      const end = Math.max(lastTakes.get(idOf(key))?.sleepUntil ?? 0, pauses.get(key.channelId) ?? 0);
       return Math.max(0, end - now());
     },
   };
@@ -132,6 +140,8 @@ function createTagBuckets(tag: number, parts: TagParts) {
   const { perSecond, now, lastTakes } = parts;
   const shared = createSharedBuckets(tag, parts);
   const local = createLocalBuckets();
+  const turnOf = (wish: KeyWish) => lastTakes.get(idOf(wish))?.turn ?? 0;
+  let lastTurn = 0;
   let state: "shared" | "local" | "returning" = "shared";
   /** In local: when Redis is asked again, if it is writable. In returning: when the tag becomes shared. */
   let nextStateAt = 0;
@@ -147,9 +157,9 @@ function createTagBuckets(tag: number, parts: TagParts) {
   }
 
   /** Grants nothing. */
-  function refuse(wishes: readonly Wish[], until: number): number[] {
+  function refuse(wishes: readonly KeyWish[], until: number): number[] {
     const refused = { shared: undefined, local: undefined, fullAt: until, sleepUntil: until };
-    for (const { channelId } of wishes) lastTakes.set(channelId, refused);
+    for (const wish of wishes) lastTakes.set(idOf(wish), { ...refused, turn: turnOf(wish) });
     return wishes.map(() => 0);
   }
 
@@ -158,38 +168,57 @@ function createTagBuckets(tag: number, parts: TagParts) {
     nextStateAt = now() + RETURNING_MS;
   }
 
-  function takeLocal(wishes: readonly Wish[]): Answer[] {
-    const rate = rateOf(perSecond / Math.max(1, parts.liveDispatchers()));
-    return wishes.map((wish) => local.take(now(), wish, rate));
+  /** Wishes as the buckets see them; `limits` are the answers that they may not exceed. */
+  const planWishes = (wishes: readonly KeyWish[], divisor: number, limits?: readonly Answer[]) =>
+    planTake(
+      wishes.map((wish, index) => ({
+        ...wish,
+        count: limits?.[index]?.granted ?? wish.count,
+        turn: turnOf(wish),
+      })),
+      { perSecond, divisor },
+    );
+
+  const takeLocal = (wishes: readonly KeyWish[]): Answer[] =>
+    local.take(now(), planWishes(wishes, Math.max(1, parts.liveDispatchers())));
+
+  /** Keeps the last answers to the wishes, of Redis, the local buckets or both; returns the granted tokens. */
+  function remember(
+    wishes: readonly KeyWish[],
+    answers: Partial<Record<"shared" | "local", readonly Answer[] | undefined>>,
+  ): number[] {
+    const time = now();
+    const takes = wishes.map((wish, index) => {
+      const [shared, local] = [answers.shared?.[index], answers.local?.[index]];
+      return toLastTake(time, { shared, local, turn: turnOf(wish) });
+    });
+    // The key that got the last token comes last in the next take.
+    for (const take of takes.toSorted(
+      (one, other) => grantedOf(one) - grantedOf(other) || one.turn - other.turn,
+    ))
+      if (grantedOf(take) > 0) take.turn = ++lastTurn;
+    for (const [index, wish] of wishes.entries()) lastTakes.set(idOf(wish), takes[index] as LastTake);
+    return takes.map(grantedOf);
   }
 
-  function answerLocally(wishes: readonly Wish[], answers: readonly Answer[]): number[] {
-    const time = now();
-    if (answers.some(({ granted }) => granted > 0)) unknownUseAt = time;
-    for (const [index, { channelId }] of wishes.entries())
-      lastTakes.set(channelId, toLastTake(time, { shared: undefined, local: answers[index] }));
-    return answers.map(({ granted }) => granted);
+  function answerLocally(wishes: readonly KeyWish[], answers: readonly Answer[]): number[] {
+    if (answers.some(({ granted }) => granted > 0)) unknownUseAt = now();
+    return remember(wishes, { local: answers });
   }
 
   /** Takes from Redis, in local and returning at most what the local buckets granted. */
   async function takeShared(
-    wishes: readonly Wish[],
+    wishes: readonly KeyWish[],
     limits: readonly Answer[] | undefined,
   ): Promise<number[]> {
-    const counts = wishes.map(({ count }, index) => limits?.[index]?.granted ?? count);
-    const answers = await shared.take(wishes, counts, now() - unknownUseAt);
-    const time = now();
-    for (const [index, answer] of answers.entries()) {
-      const { channelId } = wishes[index] as Wish;
-      const limit = limits?.[index];
-      if (limit) local.give(time, channelId, (limit.granted - answer.granted) * limit.intervalMs);
-      lastTakes.set(channelId, toLastTake(time, { shared: answer, local: limit }));
-    }
-    return answers.map(({ granted }) => granted);
+    const answers = await shared.take(planWishes(wishes, 1, limits), now() - unknownUseAt);
+    for (const [index, limit] of (limits ?? []).entries())
+      local.give(now(), returnTokens(limit, limit.granted - (answers[index]?.granted ?? 0)));
+    return remember(wishes, { shared: answers, local: limits });
   }
 
   return {
-    async take(wishes: readonly Wish[]): Promise<number[]> {
+    async take(wishes: readonly KeyWish[]): Promise<number[]> {
       shared.flushGives();
       const isWritable = parts.isWritable();
       if (!isWritable) becomeLocal(now());
@@ -215,22 +244,27 @@ function createTagBuckets(tag: number, parts: TagParts) {
         return answerLocally(wishes, limits && wasLocal ? limits : takeLocal(wishes));
       }
     },
-    give(channelId: string, count: number, last: LastTake): void {
-      const intervalMs = Math.max(last.shared?.intervalMs ?? 0, last.local?.intervalMs ?? 0);
-      last.sleepUntil -= count * intervalMs;
-      if (last.local) local.give(now(), channelId, count * last.local.intervalMs);
-      if (last.shared) shared.give(channelId, count, last.shared);
+    give(count: number, last: LastTake): void {
+      const localReturns = last.local ? returnTokens(last.local, count) : [];
+      const sharedReturns = last.shared ? returnTokens(last.shared, count) : [];
+      last.sleepUntil -= longestOf([...localReturns, ...sharedReturns]);
+      local.give(now(), localReturns);
+      if (last.shared) shared.give(sharedReturns);
     },
     dropFull: local.dropFull,
   };
 }
+
+/** Milliseconds by which returned tokens shorten a sleep. */
+const longestOf = (returns: readonly Return[]): number =>
+  Math.max(0, ...returns.map(({ time, returnedMs }) => (time.kind === "flag" ? 0 : returnedMs)));
 
 interface LimitParts {
   redis: RedisClient;
   tags: readonly number[];
 }
 
-/** Ids of the channels whose bucket is less than half full, or that pause. Throws while Redis is unavailable. */
+/** Ids of the channels whose single messages wait for tokens, or that pause. Throws while Redis is unavailable. */
 export async function listLimitedChannels(
   { redis, tags }: LimitParts,
   channels: readonly ChannelRef[],
@@ -242,13 +276,10 @@ export async function listLimitedChannels(
         .filter(({ clientId }) => tagOf(clientId, tags) === tag)
         .map(({ channelId }) => channelId);
       if (ids.length === 0) return;
-      // A bucket expires when it is full.
-      const [pauses, buckets] = await Promise.all([
-        redis.mget(ids.map((id) => pauseKey(tag, id))),
-        redis.pipeline(ids.map((id) => ["pttl", rateKey(tag, id)])).exec(),
-      ]);
+      const keys = ids.flatMap((id) => [pauseKey(tag, id), taggedKey(tag, singlesFlag(id))]);
+      const found = await redis.mget(keys);
       for (const [index, id] of ids.entries())
-        if (pauses[index] !== null || Number(buckets?.[index]?.[1]) > BUSY_FULL_MS) limited.add(id);
+        if (found[2 * index] !== null || found[2 * index + 1] !== null) limited.add(id);
     }),
   );
   return limited;

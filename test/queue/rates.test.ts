@@ -1,65 +1,29 @@
 import t, { type Test } from "tap";
-import { type ChannelRef, createRates, listLimitedChannels, type Rates } from "../../src/queue/rates.ts";
+import { type ChannelRef, listLimitedChannels, type RateKey, type Rates } from "../../src/queue/rates.ts";
 import type { RedisClient } from "../../src/queue/redis.ts";
 import { pause } from "../../src/runtime/async/timeouts-and-retries.ts";
-import { newId } from "../../src/runtime/ids.ts";
+import {
+  ALL,
+  CLIENTS,
+  createDispatcher,
+  newChannel,
+  openOldRedis,
+  TAGS,
+  takeOne,
+  type Use,
+  withScripts,
+  worstExcess,
+} from "../fixtures/messages/rates.ts";
 import { connectRedis } from "../fixtures/servers/redis.ts";
 import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
-const TAGS = [18, 32];
-/** Their last bytes choose the tags. */
-const CLIENTS = ["3f2504e0-4f89-11d3-9a0c-0305e82c3300", "3f2504e0-4f89-11d3-9a0c-0305e82c3301"] as const;
-const ALL = 1_000_000;
-
-const newChannel = (clientId: string = CLIENTS[0]): ChannelRef => ({ clientId, channelId: newId("ch") });
-
 const keyOf = ({ channelId }: ChannelRef) => `{18}:rate:${channelId}`;
-
-interface DispatcherOptions {
-  perSecond: number;
-  dispatchers?: number;
-  now?(): number;
-}
-
-/** The rates of a dispatcher, and a switch for its view of Redis. */
-function createDispatcher(redis: RedisClient, { dispatchers = 1, ...options }: DispatcherOptions) {
-  const view = { isWritable: true };
-  const rates = createRates({
-    redis,
-    tags: TAGS,
-    isWritable: () => view.isWritable,
-    liveDispatchers: () => dispatchers,
-    ...options,
-  });
-  return { ...rates, view, takeOne: (channel: ChannelRef, count = ALL) => takeOne(rates, channel, count) };
-}
-
-const takeOne = async (rates: Rates, channel: ChannelRef, count: number) =>
-  (await rates.take([{ ...channel, count }]))[0] as number;
 
 async function redisTime(redis: RedisClient): Promise<number> {
   const [seconds, microseconds] = await redis.time();
   return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
 }
-
-/** A Redis whose buckets count as full until they are used. */
-async function openOldRedis(t: Test, url?: string): Promise<RedisClient> {
-  const redis = await connectRedis(t, url);
-  for (const tag of TAGS) await redis.set(`{${tag}}:since`, "1");
-  return redis;
-}
-
-/** Passes all scripts to Redis, after a function that sees them. */
-const withScripts = (redis: RedisClient, onEval: (...args: Parameters<RedisClient["eval"]>) => unknown) =>
-  Object.create(redis, {
-    eval: {
-      value: async (...args: Parameters<RedisClient["eval"]>) => {
-        await onEval(...args);
-        return redis.eval(...args);
-      },
-    },
-  }) as RedisClient;
 
 /** Asserts a number of tokens that may be larger by those of the time since `startedAt`. */
 function checkTokens(
@@ -80,7 +44,7 @@ t.test("all dispatchers share a bucket of 0.9 s, which gets a token per interval
   const channel = newChannel();
   const startedAt = performance.now();
   t.equal(await one.takeOne(channel, 5), 5);
-  t.equal(one.sleepOf(channel.channelId), 0, "the answer left some");
+  t.equal(one.sleepOf(channel), 0, "the answer left some");
   let granted = 5 + (await other.takeOne(channel));
   checkTokens(t, granted, { least: 9, startedAt, perSecond: 10 });
   const [stored, ttl, time] = [
@@ -103,17 +67,17 @@ t.test("all dispatchers share a bucket of 0.9 s, which gets a token per interval
 
 t.test("a call takes the tokens of many channels with one script per tag", async (t) => {
   const redis = await openOldRedis(t);
-  const scripts: number[] = [];
-  const counted = withScripts(redis, (_script, keys) => scripts.push(Number(keys)));
+  const tags: string[] = [];
+  const counted = withScripts(redis, (_script, _count, since) => tags.push(String(since)));
   const { take } = createDispatcher(counted, { perSecond: 2 });
   const [a, b, c] = [newChannel(), newChannel(CLIENTS[1]), newChannel()] as const;
   const startedAt = performance.now();
   const [first, ofOtherTag, none, second] = await take(
-    [a, b, c, a].map((channel) => ({ ...channel, count: channel === c ? 0 : 1 })),
+    [a, b, c, a].map((channel) => ({ ...channel, perSecond: null, count: channel === c ? 0 : 1 })),
   );
   t.same([first, ofOtherTag, none], [1, 1, 0]);
   checkTokens(t, second as number, { least: 0, startedAt, perSecond: 2 });
-  t.same(scripts, [4, 2]);
+  t.same(tags, ["{18}:since", "{32}:since"]);
   t.same(await take([]), []);
 });
 
@@ -199,18 +163,18 @@ t.test("an empty channel sleeps until the tokens of 50 ms are there, or some are
   const now = () => 0; // the clock of the sleep stands still: a busy machine does not end it
   const { takeOne, give, sleepOf } = createDispatcher(redis, { perSecond: 100, now });
   const channel = newChannel();
-  t.equal(sleepOf(channel.channelId), 0);
+  t.equal(sleepOf(channel), 0);
   await takeOne(channel);
-  const sleepMs = sleepOf(channel.channelId);
+  const sleepMs = sleepOf(channel);
   t.ok(sleepMs > 40 && sleepMs <= 50, `${sleepMs} ms`);
   give(channel, 3);
-  t.ok(Math.abs(sleepOf(channel.channelId) - (sleepMs - 30)) < 0.001);
+  t.ok(Math.abs(sleepOf(channel) - (sleepMs - 30)) < 0.001);
   give(channel, 2);
-  t.equal(sleepOf(channel.channelId), 0);
+  t.equal(sleepOf(channel), 0);
   const slow = createDispatcher(redis, { perSecond: 2, now });
   const slowChannel = newChannel();
   await slow.takeOne(slowChannel);
-  const slowSleepMs = slow.sleepOf(slowChannel.channelId);
+  const slowSleepMs = slow.sleepOf(slowChannel);
   t.ok(slowSleepMs > 50 && slowSleepMs <= 500, `until one token is there: ${slowSleepMs} ms`);
 });
 
@@ -219,7 +183,7 @@ t.test("after its sleep a channel gets the tokens of 50 ms", async (t) => {
   const { takeOne, sleepOf } = createDispatcher(redis, { perSecond: 100 });
   const channel = newChannel();
   await takeOne(channel);
-  await until("the sleep ends", () => sleepOf(channel.channelId) === 0);
+  await until("the sleep ends", () => sleepOf(channel) === 0);
   const granted = await takeOne(channel);
   t.ok(granted >= 5, `${granted} tokens`);
 });
@@ -252,12 +216,12 @@ t.test("without Redis a dispatcher has its share of the rate, and starts with no
   t.equal(await takeOne(channel, 10), 10);
   view.isWritable = false;
   t.equal(await takeOne(channel), 0);
-  t.equal(sleepOf(channel.channelId), 40, "until the tokens of 50 ms");
+  t.equal(sleepOf(channel), 40, "until the tokens of 50 ms");
   time += 100;
-  t.equal(sleepOf(channel.channelId), 0);
+  t.equal(sleepOf(channel), 0);
   t.equal(await takeOne(channel), 5);
   give(channel, 3);
-  t.equal(sleepOf(channel.channelId), 0);
+  t.equal(sleepOf(channel), 0);
   t.equal(await takeOne(channel), 3);
   time += 60;
   t.equal(await takeOne(unused), 8, "an unused channel started empty too");
@@ -281,7 +245,7 @@ t.test("a share of less than a token per second is granted as one token per inte
   const granted: number[] = [];
   for (; time <= 9_000; time += 500) granted.push(await takeOne(channel));
   t.same(granted, [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]);
-  t.equal(sleepOf(channel.channelId), 2_500);
+  t.equal(sleepOf(channel), 2_500);
   time += 60_000;
   t.equal(await takeOne(channel), 1);
 });
@@ -297,11 +261,11 @@ t.test("after two failed takes the tag is local for a second, the other tags are
   });
   const { take, takeOne, sleepOf } = createDispatcher(failing, { perSecond: 10, now: () => time });
   const [channel, otherTag] = [newChannel(), newChannel(CLIENTS[1])];
-  t.same(await take([channel, otherTag].map((each) => ({ ...each, count: 9 }))), [0, 9]);
+  t.same(await take([channel, otherTag].map((each) => ({ ...each, perSecond: null, count: 9 }))), [0, 9]);
   t.same(asked.splice(0), ["{18}:since", "{32}:since"]);
   time = 249;
   t.equal(await takeOne(channel), 0, "the first failure may be that of this process alone");
-  t.equal(sleepOf(channel.channelId), 1);
+  t.equal(sleepOf(channel), 1);
   t.same(asked, [], "Redis is not asked");
   time = 250;
   t.equal(await takeOne(channel, 3), 0, "the local bucket is empty");
@@ -361,30 +325,8 @@ t.test("a dispatcher that returns to Redis keeps to its share while others may b
   t.equal(await takeOne(newChannel()), 9);
 });
 
-/** Tokens that were granted at some time between the start and the end of a call. */
-interface Use {
-  startedAt: number;
-  endedAt: number;
-  count: number;
-}
-
-/** Returns by how many tokens the worst window exceeds rate x (t + burstMs). Only calls inside of a window count. */
-function worstExcess(uses: readonly Use[], perSecond: number, burstMs: number): number {
-  const byEnd = uses.filter(({ count }) => count > 0).sort((a, b) => a.endedAt - b.endedAt);
-  let worst = Number.NEGATIVE_INFINITY;
-  for (const { startedAt: from } of byEnd) {
-    let used = 0;
-    for (const { startedAt, endedAt, count } of byEnd) {
-      if (startedAt < from) continue;
-      used += count;
-      worst = Math.max(worst, used - ((endedAt - from + burstMs) * perSecond) / 1_000);
-    }
-  }
-  return worst;
-}
-
 /** Takes tokens of one channel until it is stopped, and returns some of them after a moment. */
-function useTokens(rates: Rates, channel: ChannelRef, { givesBack }: { givesBack: boolean }) {
+function useTokens(rates: Rates, channel: RateKey, { givesBack }: { givesBack: boolean }) {
   const uses: Use[] = [];
   let isStopped = false;
   async function run(): Promise<void> {
@@ -488,11 +430,11 @@ t.test("a channel that pauses sleeps, and is limited until then like one that us
   t.equal(await takeOne(used, 5), 1);
   t.equal(await createDispatcher(redis, { perSecond: 10 }).takeOne(light, 1), 1);
   t.same(
-    [paused, idle].map(({ channelId }) => sleepOf(channelId)),
+    [paused, idle].map((channel) => sleepOf(channel)),
     [60_000, 0],
   );
   const limited = await listLimitedChannels({ redis, tags: TAGS }, [paused, used, light, idle]);
   t.same(limited, new Set([paused.channelId, used.channelId]));
   time = 60_000;
-  t.equal(sleepOf(paused.channelId), 0);
+  t.equal(sleepOf(paused), 0);
 });
