@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { processCommand } from "../../src/local/cluster.ts";
 import { packageRoot } from "../../src/runtime/package-root.ts";
@@ -54,10 +54,8 @@ async function check(name: string, command: string, args: readonly string[]): Pr
 /** Writes the OpenAPI document, generated without any setting, and returns the file's path. */
 function writeOpenapiDocument(): string {
   const [program, ...args] = processCommand(packageRoot(), "openapi", "node");
-  const { stdout } = spawnSync(program, args, {
-    env: testEnvironment(),
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  writeFileSync(join(packageRoot(), DOCUMENT), stdout);
+  const file = openSync(join(packageRoot(), DOCUMENT), "w");
+  spawnSync(program, args, { env: testEnvironment(), stdio: ["ignore", file, "inherit"] });
+  closeSync(file);
   return DOCUMENT;
 }
