@@ -13,11 +13,16 @@ import { type Operation, type OperationTable, type Route, statusOf } from "./rou
 const HEADER = "idempotency-key";
 
 /**
- * Undefined without the header, 400 for an invalid key. A repeated header arrives joined by ", " and is
- * invalid.
+ * Undefined without the header, 400 for an invalid key or when a required one is missing. A repeated header arrives joined by
+ * ", " and is invalid.
  */
-export function readIdempotencyKey(headers: IncomingHttpHeaders): string | undefined {
+export function readIdempotencyKey(headers: IncomingHttpHeaders, isRequired = false): string | undefined {
   const key = headers[HEADER];
+  if (key === undefined && isRequired)
+    throw invalidField(
+      "/Idempotency-Key",
+      "Idempotency-Key is required: a repeated request must not send twice",
+    );
   if (key === undefined) return undefined;
   if (typeof key === "string" && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
   throw invalidField("/Idempotency-Key", "Idempotency-Key must have 1 to 255 visible ASCII characters");

@@ -86,7 +86,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     const owner = { key, part: parts.bodyMemory.partOf(bodyPart, key), callerGone };
     if (caller) exchange.memory = owner;
     const content = await read(owner);
-    const operationKey = route.idempotent && readIdempotencyKey(request.headers);
+    const operationKey = route.idempotent && readIdempotencyKey(request.headers, route.requiresKey);
     tracked.resume();
     const [params, query] = [input.params(target.params), input.query(target.search)];
     const body = await input.body(content, request.headers["content-type"], key);

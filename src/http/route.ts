@@ -140,6 +140,8 @@ interface RouteDefinition<A, P, Q, B, R> {
   gate?: string;
   /** Accepts an Idempotency-Key: a repeated request gets the first reply, which the handler stores in this table. */
   idempotent?: OperationTable;
+  /** A request without an Idempotency-Key is a 400. */
+  requiresKey?: true;
   /** Requests for which an Idempotency-Key is ignored: they change nothing. */
   ignoresKey?(query: Q extends TSchema ? Static<Q> : Record<string, never>): boolean;
   /** A repetition does no harm and gets the same answer, so a request whose outcome is unknown is answered with 503. */
@@ -153,6 +155,12 @@ interface RouteDefinition<A, P, Q, B, R> {
   checkHead?(exchange: Exchange): void;
   /** Maximum bytes of each top-level field of a JSON body, as received; a longer one is a 400. */
   maxFieldBytes?: number;
+  /** Maximum bytes of a JSON body, when it is less than that of other routes; a longer one is a 413. */
+  maxBodyBytes?: number;
+  /** Maximum number of values in a JSON body, when it is more than that of other routes. */
+  maxValues?: number;
+  /** A field with a list whose items the handler checks: a fault concerns the item only. Its schema allows any items. */
+  listOfItems?: string;
   status?: number;
   reply?: R;
   /** Path of the created object, for the Location header. */
@@ -225,9 +233,9 @@ export const bodySchemaOf = ({ body }: Pick<Route, "body">): TSchema | undefined
 
 export const isStreamBody = (body: Route["body"]): body is StreamBody => isRawBody(body) && "stream" in body;
 
-export function bodyLimitOf({ body, scope }: Route): number {
+export function bodyLimitOf({ body, scope, maxBodyBytes = MAX_BODY_BYTES }: Route): number {
   if (isRawBody(body)) return body.limit;
-  return scope === "public" ? MAX_PUBLIC_BODY_BYTES : MAX_BODY_BYTES;
+  return scope === "public" ? MAX_PUBLIC_BODY_BYTES : maxBodyBytes;
 }
 
 /** The part of the memory for bodies that the bodies of a route use. A streamed body goes on to a platform. */

@@ -68,6 +68,7 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   Channels: "The phone numbers, pages and photo accounts through which your client exchanges messages.",
   "Embedded signup": "One-use pages on which your customers connect their own channels to your client.",
   Messages: "Send messages and follow their status.",
+  Batches: "Send a message to many people, at a time and pace of your choice.",
   Templates: "Messages that the chat platform must approve before they can start a conversation.",
   Webhooks: "Where Herald sends your events, and the token that authenticates them.",
   Events: "What happened, whether your backend has received it, and how to send it again.",

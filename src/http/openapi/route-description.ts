@@ -55,13 +55,12 @@ const nameOf = ({ method, path }: Route) => `${method.toUpperCase()} ${path}`;
 const parametersOf = (route: Route, components: Components): Json[] => [
   ...parametersIn("path", route, components),
   ...parametersIn("query", route, components),
-  ...(route.idempotent ? [IDEMPOTENCY_KEY] : []),
+  ...(route.idempotent ? [{ ...IDEMPOTENCY_KEY, required: route.requiresKey === true }] : []),
 ];
 
 const IDEMPOTENCY_KEY: Json = {
   name: "Idempotency-Key",
   in: "header",
-  required: false,
   description:
     "Identifies the operation for one day. Repeating the request with the same key and body returns the first response and does nothing else. 1 to 255 visible ASCII characters.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },

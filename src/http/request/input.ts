@@ -40,12 +40,23 @@ export function createInputReader(route: Route, validator: Validator): InputRead
   };
 }
 
-/** Returns the value if it is valid: first storable in Postgres, then conforming to the schema. */
-function validateInput<T extends object>(value: T, subject: string, check: Check): T {
-  const unstorable = findStorableProblem(value, subject);
+/** Returns the value if it is valid: first storable in Postgres, apart from one field, then conforming to the schema. */
+function validateInput<T extends object>(value: T, subject: string, check: Check, exceptField?: string): T {
+  const unstorable = findStorableProblemExcept(value, subject, exceptField);
   const problems = unstorable ? [unstorable] : check(value);
   if (problems.length === 0) return value;
   throw invalidFields(problems);
+}
+
+/** Takes the field out meanwhile: copying a body of many fields takes longer than parsing it. */
+function findStorableProblemExcept(value: object, subject: string, field: string | undefined) {
+  if (field === undefined || !Object.hasOwn(value, field)) return findStorableProblem(value, subject);
+  const fields = value as Record<string, unknown>;
+  const taken = fields[field];
+  fields[field] = undefined;
+  const problem = findStorableProblem(value, subject);
+  fields[field] = taken;
+  return problem;
 }
 
 /** Rejects a repeated parameter of the route. The last value of a repeated unknown parameter counts. */
@@ -61,37 +72,41 @@ function parseQuery(search: string, { properties }: TObject): Record<string, unk
 
 /** Reads a JSON body. Threads use it too, so that their errors are those of every other route. */
 export function createJsonReader(
-  route: Pick<Route, "method" | "maxFieldBytes">,
+  route: Pick<Route, "method" | "maxFieldBytes" | "maxValues" | "listOfItems">,
   schema: TSchema,
   validator: Validator,
 ) {
   const subject = "the body";
   const check = validator.json(schema, subject);
   const nullIsAbsent = route.method === "patch" ? nonNullableFields(schema) : new Set<string>();
-  const read = (bytes: Buffer) => {
-    const body = parseJsonBody(bytes);
+  const validate = (body: Record<string, unknown>, isLarge: boolean) => {
     for (const field of nullIsAbsent) if (body[field] === null) delete body[field];
-    return validateInput(body, subject, (value) => check(value, bytes.length > ALL_PROBLEMS_MAX_BYTES));
+    return validateInput(body, subject, (value) => check(value, isLarge), route.listOfItems);
   };
   const readInSlices = async (bytes: Buffer) => {
     await nextSlice();
     assertJsonLimits(bytes, route);
     await nextSlice();
-    return read(bytes);
+    const body = parseJsonBody(bytes);
+    await nextSlice();
+    return validate(body, true);
   };
   return (content: Buffer | IncomingFile, _contentType?: string, sender = "") => {
     const bytes = content as Buffer; // a streamed body is never JSON
     if (bytes.length > MAX_INLINE_BYTES) return largeBodies.run(sender, 1, () => readInSlices(bytes));
     assertJsonLimits(bytes, route);
-    return read(bytes);
+    return validate(parseJsonBody(bytes), bytes.length > ALL_PROBLEMS_MAX_BYTES);
   };
 }
 
 const JSON_LIMITS: JsonLimits = { maxDepth: 100, maxValues: 50_000, maxNumberChars: MAX_NUMBER_CHARS };
 
 /** Throws a 400 for a JSON body whose parsing or validation could take long. */
-function assertJsonLimits(bytes: Buffer, { maxFieldBytes }: Pick<Route, "maxFieldBytes">): void {
-  const exceeded = findExceededLimit(bytes, { ...JSON_LIMITS, maxFieldBytes });
+function assertJsonLimits(
+  bytes: Buffer,
+  { maxFieldBytes, maxValues = JSON_LIMITS.maxValues }: Pick<Route, "maxFieldBytes" | "maxValues">,
+): void {
+  const exceeded = findExceededLimit(bytes, { ...JSON_LIMITS, maxValues, maxFieldBytes });
   if (exceeded === undefined) return;
   switch (exceeded.limit) {
     case "depth":
@@ -100,7 +115,7 @@ function assertJsonLimits(bytes: Buffer, { maxFieldBytes }: Pick<Route, "maxFiel
         `The body is nested deeper than ${JSON_LIMITS.maxDepth} levels`,
       );
     case "values":
-      throw new ApiError("validation_failed", `The body has more than ${JSON_LIMITS.maxValues} values`);
+      throw new ApiError("validation_failed", `The body has more than ${maxValues} values`);
     case "number":
       throw new ApiError(
         "validation_failed",

@@ -47,7 +47,7 @@ export interface PlatformCall {
   deadline?: number;
   /** Additional milliseconds for the body when the API's caller streams it. */
   uploadTimeoutMs?: number;
-  /** Ids for the log entry. `client`: the client whose share of the sockets the call uses. */
+  /** Ids for the log entry. `client` and `batch_id`: whose share of the sockets the call uses. */
   about?: Fields;
   /** Aborted when the answer of a read is no longer needed. */
   signal?: AbortSignal | undefined;
@@ -95,7 +95,7 @@ export interface Refusal {
 }
 
 export interface HttpRequest {
-  /** The client for whom the request is sent: the sockets to a host are shared between clients. */
+  /** The client for whom the request is sent, or its batches: the sockets to a host are shared between them. */
   client?: string | undefined;
   method: "GET" | "POST" | "DELETE";
   url: URL;

@@ -104,7 +104,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     const { method, body, uploadTimeoutMs, token, signal } = call;
     const headers = { accept: "application/json", ...authorisation(token), ...body?.headers };
     const result = await transport.run({
-      client: clientOf(call.about),
+      client: shareOf(call.about),
       method,
       url: urlOf(call),
       headers,
@@ -158,7 +158,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     if (proof !== undefined) url.searchParams.set("appsecret_proof", proof);
     const { headers, body } = batchBody(calls, new URL(address).pathname.slice(1));
     const result = await transport.run({
-      client: clientOf(first.about),
+      client: shareOf(first.about),
       method: "POST",
       url,
       headers: { accept: "application/json", ...authorisation(first.token), ...headers },
@@ -201,7 +201,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       // A compressed file would arrive without its length and cost decompression.
       const headers = { ...authorisation(token), "accept-encoding": "identity" };
       const request = { method: "GET", url, headers, deadline: PLATFORM_CALL_DEADLINE_MS } as const;
-      const opened = await transport.open({ client: clientOf(about), ...request });
+      const opened = await transport.open({ client: shareOf(about), ...request });
       const { outcome } = opened;
       const logFields = { outcome, ...(outcome === "answered" ? { status: opened.status } : {}), tries: 1 };
       const where = { platform: name, method: "GET", path: url.pathname };
@@ -255,7 +255,11 @@ function checkPath(path: string): void {
   if (!/^\/\w+(\/\w+)?$/.test(path)) throw new PlatformFailure("missing", "There is no such object");
 }
 
-const clientOf = (about: PlatformCall["about"]): string | undefined => textOf(about?.client);
+/** The batches of a client have a share of the sockets of their own: its other calls do not wait for theirs. */
+const shareOf = (about: PlatformCall["about"]): string | undefined => {
+  const client = textOf(about?.client);
+  return client !== undefined && about?.batch_id !== undefined ? `${client} batches` : client;
+};
 
 const authorisation = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };

@@ -344,7 +344,7 @@ t.test("the check of examples detects an invalid example", async (t) => {
 });
 
 const VERBS =
-  "accept|cancel|change|choose|complete|create|deauthorize|delete|disconnect|download|exchange|generate|get|list|login|logout|mark|open|receive|refresh|register|retry|revoke|rotate|send|show|start|stream|submit|update|upload|verify";
+  "accept|cancel|change|choose|complete|create|deauthorize|delete|disconnect|download|exchange|generate|get|list|login|logout|mark|open|pause|receive|refresh|register|resume|retry|revoke|rotate|send|show|start|stream|submit|update|upload|verify";
 const OPERATION_NAME = new RegExp(`^(?:${VERBS})(?:[A-Z][A-Za-z]+)+$`);
 
 /** The closed objects below a part of the document, references followed. */

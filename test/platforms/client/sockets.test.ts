@@ -8,6 +8,7 @@ import { toFailure } from "../../../src/platforms/client/call.ts";
 import { createPlatformClient } from "../../../src/platforms/client/client.ts";
 import { createTransport } from "../../../src/platforms/client/transport.ts";
 import { toSendOutcome } from "../../../src/platforms/sends.ts";
+import type { Fields } from "../../../src/runtime/log.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
 import { failedAs } from "../../fixtures/platforms/failures.ts";
@@ -96,18 +97,25 @@ t.test("a download holds its socket until its body is closed", async (t) => {
   t.match(await send("a", "/now"), { outcome: "answered" });
 });
 
-t.test("the share of a call is that of the client in its log fields", async (t) => {
+t.test("the share of a call is that of the client in its log fields, or of its batches", async (t) => {
   const { url, pending, transport } = await startSlowPlatform(t);
   const { log } = captureLog();
   const pauses = { remaining: async () => 0, pause: async () => {} };
   const app = { id: "1", secret: "secret" };
   const client = createPlatformClient({ name: "ads", address: url, app, transport, pauses, log });
-  const read = (path: string, id: string, deadline = LONG_MS) =>
-    client.callOrThrow({ effect: "read", method: "GET", path, about: { client: id }, deadline });
-  const reads = Array.from({ length: SHARE }, () => read("/slow", "a"));
-  await until("the client's share is in use", () => pending.length === SHARE);
-  await t.rejects(read("/now", "a", 200), failedAs("no_socket"));
-  t.same(await read("/now", "b"), {});
-  for (const response of pending) response.end("{}");
-  await Promise.all(reads);
+  const read = (path: string, about: Fields, deadline = LONG_MS) =>
+    client.callOrThrow({ effect: "read", method: "GET", path, about, deadline });
+  const [single, ofBatch] = [{ client: "a" }, { client: "a", batch_id: "bat_1" }];
+  for (const [about, other] of [
+    [single, ofBatch],
+    [ofBatch, single],
+  ] as const) {
+    const reads = Array.from({ length: SHARE }, () => read("/slow", about));
+    await until("the share is in use", () => pending.length === SHARE);
+    await t.rejects(read("/now", about, 200), failedAs("no_socket"));
+    t.same(await read("/now", { client: "b" }), {});
+    t.same(await read("/now", other), {});
+    for (const response of pending.splice(0)) response.end("{}");
+    await Promise.all(reads);
+  }
 });
