@@ -8,6 +8,7 @@ import { type TObject, type TSchema, Type } from "../src/schema/types.ts";
 import { makeEvents } from "./fixtures/events/events.ts";
 import { type Api, productRoutes, startApi } from "./fixtures/http/api.ts";
 import type { Reply } from "./fixtures/http/replies.ts";
+import { sendBatch } from "./fixtures/messages/batches.ts";
 import { sendMessage } from "./fixtures/messages/messages.ts";
 import { makeActor } from "./fixtures/tenants/actors.ts";
 import { grantAdAccount } from "./fixtures/tenants/ad-accounts.ts";
@@ -56,6 +57,11 @@ const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<strin
   "/api/marketing/creatives/{creativeId}": adObject("creativeId"),
   "/api/marketing/videos/{id}": adObject("id"),
   "/api/marketing/insights/reports/{reportRunId}": adObject("reportRunId"),
+  "/api/outbound/batches/{batch_id}": async (tenant, api) => ({
+    batch_id: await sendBatch(api, (await tenant.createKey("messages:send")).headers, {
+      channelId: await makeChannel(api, tenant, CHANNEL_WITHOUT_PLATFORM_CALLS),
+    }),
+  }),
   "/api/outbound/messages/{message_id}": async (tenant, api) => ({
     message_id: await sendMessage(api, tenant),
   }),

@@ -39,8 +39,14 @@ const noMessage = (id: string) => new CommandError(`there is no message ${id}`);
 const showMessage = ({ statuses, error, ...fields }: MessageDto): string =>
   toText({ ...fields, error: error && describeError(error) });
 
-/** Without what the message shows too: the error of a failed one. */
-const showExplanation = ({ message_id, status, platform_error, ...fields }: MessageExplanationDto): string =>
+/** Without what the message shows too, such as the error of a failed one. */
+const showExplanation = ({
+  message_id,
+  batch_id,
+  status,
+  platform_error,
+  ...fields
+}: MessageExplanationDto): string =>
   toText({
     ...fields,
     ...(platform_error && status !== "failed" ? { platform_error: describeError(platform_error) } : {}),

@@ -2,7 +2,7 @@ import {
   countQueuedMessages,
   type DiscardResult,
   discardMessages,
-} from "../domain/messages/discard-messages.ts";
+} from "../domain/messages/cancel-and-discard.ts";
 import { type QueueStatus, queueStatus, type StreamStatus, WAIT_REASONS } from "../queue/queue-status.ts";
 import { awaitConnection } from "../queue/redis.ts";
 import { readRedisState } from "../queue/redis-state.ts";

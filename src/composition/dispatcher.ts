@@ -4,7 +4,6 @@ import { createClaimLoop } from "../../workers/dispatcher/claim-loop.ts";
 import {
   createConcurrencyLimiter,
   DELIVERY_LANES,
-  SEND_LANE,
   SEND_LANES,
 } from "../../workers/dispatcher/concurrency-limiter.ts";
 import { createEventDeliverer, refreshBreakers } from "../../workers/dispatcher/delivering/deliver-event.ts";
@@ -16,6 +15,7 @@ import {
 } from "../../workers/dispatcher/delivering/outcomes.ts";
 import { createGauges } from "../../workers/dispatcher/gauges.ts";
 import { dispatcher } from "../../workers/dispatcher/lifecycle.ts";
+import { superviseBatches } from "../../workers/dispatcher/sending/batches.ts";
 import {
   createAbandonedSendRecorder,
   createSendRecorder,
@@ -45,6 +45,7 @@ import { registerEventPoster, registerPlatforms, SHARED_TOKENS, sharedWorkers } 
 import {
   EVENT_NOTIFIER,
   EVENT_POSTER,
+  MESSAGE_NOTIFIER,
   PLATFORMS,
   provide,
   type Resolved,
@@ -63,12 +64,14 @@ const DISPATCHER_TOKENS = {
   platforms: PLATFORMS,
   poster: EVENT_POSTER,
   notifier: EVENT_NOTIFIER,
+  messageNotifier: MESSAGE_NOTIFIER,
 } as const;
 
 /** The workers of a dispatcher in start order. The last one starts and closes all that claims rows. */
 function dispatcherWorkers(container: DependencyContainer): Worker[] {
   const parts = resolveAll(container, DISPATCHER_TOKENS);
-  const { config, db, log, metrics, redis, redisState, tags, platforms, poster, notifier } = parts;
+  const { config, db, log, metrics, redis, redisState, tags, platforms, poster, notifier, messageNotifier } =
+    parts;
   const worker = newId("wrk");
   const ownHeartbeat = heartbeat({ id: worker, process: "dispatcher", db, log });
   const { aliveForMs } = ownHeartbeat;
@@ -97,6 +100,7 @@ function dispatcherWorkers(container: DependencyContainer): Worker[] {
     aliveForMs,
     unknownTimeoutMs: config.SEND_UNKNOWN_SECONDS * SECOND,
     onAbandoned: createAbandonedSendRecorder(log, metrics),
+    onReleased: messages.wake,
   });
   return [
     ...sharedWorkers(parts),
@@ -105,6 +109,7 @@ function dispatcherWorkers(container: DependencyContainer): Worker[] {
     { name: "event-poster", close: poster.close },
     ownHeartbeat,
     notifier,
+    messageNotifier,
     dispatcher({
       inFlight: [events.deliveries, messages.sends],
       backgroundWorkers: [
@@ -117,6 +122,7 @@ function dispatcherWorkers(container: DependencyContainer): Worker[] {
         messages.consumer,
         messages.loop,
         everySecond("send_recovery", recoverSends),
+        everySecond("batch_supervision", () => superviseBatches({ db, log, notifier, messageNotifier })),
       ],
       log,
     }),
@@ -193,12 +199,9 @@ function createEventDelivery(parts: DeliveryParts) {
 function createMessageSending(parts: ClaimingParts & { rates: Rates }) {
   const { config, db, log, metrics, redisState, tags, platforms, notifier, worker, mayClaim, rates } = parts;
   const limiter = createConcurrencyLimiter({ slots: config.DISPATCHER_CONCURRENCY, lanes: SEND_LANES });
-  const writing = {
-    db,
-    notifier,
-    onReleased: (keys: readonly DueSendKey[]) =>
-      loop.wakeSince(keys.map(({ after, ...key }) => ({ key, after }))),
-  };
+  const wake = (keys: readonly DueSendKey[]) =>
+    loop.wakeSince(keys.map(({ after, ...key }) => ({ key, after })));
+  const writing = { db, notifier, onReleased: wake };
   const sends = createSends({
     worker,
     db,
@@ -234,14 +237,14 @@ function createMessageSending(parts: ClaimingParts & { rates: Rates }) {
     logEvents: { unavailable: "send_claims.failed", recovered: "send_claims.recovered" },
   });
   const consumer = createWakeUpConsumer({
-    lane: SEND_LANE,
+    lane: "outbound",
     tags,
     connect: () => createWakeUpClient(config),
     waitForSlots: loop.waitForSlots,
     wake: (entries) => loop.wake(entries.filter(isOutboundEntry).map(toOutboundKey)),
     log,
   });
-  return { sends, limiter, loop, consumer };
+  return { sends, limiter, loop, consumer, wake };
 }
 
 const isOutboundEntry = ([clientId = "", channelId = ""]: readonly string[]): boolean =>

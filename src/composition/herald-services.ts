@@ -1,7 +1,6 @@
 import { hostname, userInfo } from "node:os";
 import { type DependencyContainer, container as processContainer } from "tsyringe";
 import type { BaseContext, CommandContext } from "../commands/command-line/command.ts";
-import { createProgress } from "../commands/command-line/output.ts";
 import type { Platforms } from "../platforms/platforms.ts";
 import { createProducerClient, type RedisClient } from "../queue/redis.ts";
 import { readConfig } from "../runtime/config/config.ts";
@@ -74,7 +73,6 @@ export function openCommandServices(
       return platforms;
     },
     operator: `${accountName()} at ${hostname()}`,
-    progress: (label, total) => createProgress(process.stderr, label, total),
     async close() {
       platforms?.close();
       redis?.disconnect();

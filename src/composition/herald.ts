@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { type ApiAccess, type BaseContext, CommandError } from "../commands/command-line/command.ts";
+import { createProgress } from "../commands/command-line/output.ts";
 import { readEnvFile } from "../local/settings.ts";
 import type { Environment } from "../runtime/config/settings.ts";
 import { withoutTrailing } from "../runtime/http/addresses.ts";
@@ -30,6 +31,8 @@ export function openCommandContext(
     interruptSignal,
     onKeyPress,
     hasColours: process.stdout.isTTY === true && !environment.NO_COLOR,
+    isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    progress: (label, total) => createProgress(process.stderr, label, total),
   };
 }
 

@@ -136,6 +136,7 @@ const messagingEndpoint = (path: string, ...more: Branch[]): Endpoint => ({
     { path: "/receiveMessage", events: ["message.received"] },
     { path: "/updateMessageStatus", events: ["message.status"] },
     { path: "/sendResult", events: ["message.send_result"] },
+    { path: "/updateBatch", events: ["batch.updated"] },
     ...more,
     { path: "/updateChannel", events: CHANNEL_EVENTS },
   ],

@@ -16,7 +16,16 @@ import type { RedisClient } from "./redis.ts";
 import { countUnread, taggedKey, tagOf } from "./wake-ups.ts";
 
 /** Why a row waits. Every waiting row has exactly one reason. */
-export const WAIT_REASONS = ["due", "order", "rate", "retry", "reconnect", "breaker"] as const;
+export const WAIT_REASONS = [
+  "due",
+  "order",
+  "rate",
+  "retry",
+  "reconnect",
+  "breaker",
+  "scheduled",
+  "paused",
+] as const;
 export type WaitReason = (typeof WAIT_REASONS)[number];
 
 /** Rows of one stream that are not finished, and rows that failed recently. */
@@ -204,14 +213,19 @@ export function waitingWorkOf(groups: QueueGroups, scope: StreamScope, now = Dat
       retry: countOf("retry"),
       reconnect: countOf("reconnect"),
       breaker: countOf("breaker"),
+      scheduled: countOf("scheduled"),
+      paused: countOf("paused"),
     },
-    oldest_accepted_seconds: ageOf(
-      rows.map(({ oldest_id }) => timeOfId(oldest_id)),
-      now,
-    ),
+    oldest_accepted_seconds: ageOf(rows.filter(isActive).map(acceptedTimeOf), now),
     failed_24h: sum(failures),
   };
 }
+
+/** Rows that wait for a time or a decision of their client are not late. */
+const isActive = ({ situation }: QueueGroup): boolean => situation !== "scheduled" && situation !== "paused";
+
+const acceptedTimeOf = ({ oldest_id, active_since }: QueueGroup): number =>
+  Math.max(timeOfId(oldest_id), active_since?.getTime() ?? 0);
 
 const dueTimeOf = ({ next_attempt_at }: QueueGroup): number =>
   next_attempt_at?.getTime() ?? Number.POSITIVE_INFINITY;

@@ -2,7 +2,20 @@ import { hash, randomFillSync, randomUUID } from "node:crypto";
 import { MAX_CLOCK_DIFFERENCE_MS } from "./deadlines.ts";
 
 /** Prefixes of the kinds of ids. Client and ad account ids are UUIDs instead. */
-const ID_PREFIXES = ["ch", "msg", "evt", "es", "key", "usr", "req", "wrk", "aud", "con", "ses"] as const;
+const ID_PREFIXES = [
+  "ch",
+  "msg",
+  "bat",
+  "evt",
+  "es",
+  "key",
+  "usr",
+  "req",
+  "wrk",
+  "aud",
+  "con",
+  "ses",
+] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 /** Milliseconds from this process's clock to the clock that ids take their time from. */

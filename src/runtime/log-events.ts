@@ -22,6 +22,9 @@ export const LOG_EVENTS = {
   "breaker.closed": "A client's backend responds again; its deliveries continue",
   "breaker.opened":
     "A client's backend fails repeatedly; its deliveries wait for `ms` milliseconds. `since` is when it first opened, `failed_probes` the number of probes that failed since",
+  "batch.changed": "A batch started, was paused, or ended without a request; `change` says why",
+  "batch_supervision.failed": "Batches could not be started, paused or ended; it is retried every second",
+  "batch_supervision.recovered": "Batches are started, paused and ended again",
   "breaker_check.failed": "The breakers of other dispatchers could not be read; it is retried every second",
   "breaker_check.recovered": "The breakers of other dispatchers are read again",
   "channel.needs_reauth":

@@ -92,6 +92,7 @@ export type MessageType = (typeof MESSAGE_TYPES)[number];
 
 /** Statuses of a message in the API. */
 export const MESSAGE_STATUSES = [
+  "scheduled",
   "queued",
   "sending",
   "accepted",
@@ -100,8 +101,17 @@ export const MESSAGE_STATUSES = [
   "read",
   "failed",
   "unknown",
+  "cancelled",
 ] as const;
 export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
+
+/** Statuses of a batch of messages. A paused batch continues when it is resumed; a finished or cancelled one never does. */
+export const BATCH_STATUSES = ["scheduled", "running", "paused", "finished", "cancelled"] as const;
+export type BatchStatus = (typeof BATCH_STATUSES)[number];
+
+/** Why a batch is paused: by request, or by itself because of its channel, its template or its failures. */
+export const PAUSE_REASONS = ["requested", "channel", "template", "failures"] as const;
+export type PauseReason = (typeof PAUSE_REASONS)[number];
 
 /** Kinds of recipient ids: a phone number, an id scoped to the business, or an id scoped to the page. */
 export const RECIPIENT_KINDS = ["phone", "business_scoped", "scoped_id"] as const;
@@ -173,6 +183,7 @@ export const EVENT_TYPES = [
   "message.received",
   "message.status",
   "message.send_result",
+  "batch.updated",
   ...TEMPLATE_EVENTS,
   ...CHANNEL_EVENTS,
   ...SIGNUP_EVENTS,

@@ -31,7 +31,7 @@ export const queuedMessage = object(
     message_id: prefixedId("msg"),
     status: oneOf(MESSAGE_STATUSES, {
       description:
-        "`accepted`: the platform accepted the message but has not sent it yet. `unknown`: the message may have reached the person; Herald waits for a status from the platform",
+        "`scheduled`: the message waits for its `send_at`. `accepted`: the platform accepted the message but has not sent it yet. `unknown`: the message may have reached the person; Herald waits for a status from the platform. `cancelled`: the message was cancelled before it was sent",
     }),
     channel_id: prefixedId("ch"),
     platform: oneOf(PLATFORMS),
@@ -71,6 +71,8 @@ const reachedStatus = object(
 export const message = object(
   {
     ...queuedMessage.properties,
+    batch_id: nullable(prefixedId("bat", { description: "The batch that the message belongs to" })),
+    send_at: nullable(timestamp({ description: "When the message is to be sent; null if at once" })),
     platform_message_id: nullable(
       Type.String({
         description: "Null until the platform has accepted the message",
@@ -92,6 +94,8 @@ export const message = object(
       {
         ...QUEUED_EXAMPLE,
         status: "accepted",
+        batch_id: null,
+        send_at: null,
         platform_message_id: "wamid.HBgLNTUxMTk4ODg4Nzc3Nw",
         statuses: [
           { status: "queued", at: QUEUED_EXAMPLE.created_at },
@@ -130,6 +134,7 @@ const timelineEntry = Type.Union(
           examples: ["req_01jc8m4t7v2x5k9w3r6y1b0nqd"],
         }),
       ),
+      batch_id: nullable(prefixedId("bat", { description: "The batch that the message belongs to" })),
     }),
     entry("platform_attempt", {
       attempt,
@@ -156,7 +161,12 @@ export type TimelineEntryDto = Static<typeof timelineEntry>;
 const TIMELINE_EXAMPLE = {
   message_id: "msg_01jc8m4t7v2x5k9w3r6y1b0nqd",
   data: [
-    { at: "2026-11-01T09:30:00.000Z", type: "accepted", request_id: "req_01jc8m4t7v2x5k9w3r6y1b0nqd" },
+    {
+      at: "2026-11-01T09:30:00.000Z",
+      type: "accepted",
+      request_id: "req_01jc8m4t7v2x5k9w3r6y1b0nqd",
+      batch_id: null,
+    },
     { at: "2026-11-01T09:30:00.000Z", type: "status", status: "queued" },
     { at: "2026-11-01T09:30:00.040Z", type: "status", status: "sending" },
     {
@@ -194,6 +204,7 @@ export const messageTimeline = object(
 
 const EXPLANATION_EXAMPLE = {
   message_id: "msg_01jc8m4t7v2x5k9w3r6y1b0nqd",
+  batch_id: null,
   status: "failed",
   verdict: CAUSES.window_closed.verdict,
   cause: "window_closed",
@@ -214,10 +225,11 @@ const EXPLANATION_EXAMPLE = {
 export const messageExplanation = object(
   {
     message_id: prefixedId("msg"),
+    batch_id: nullable(prefixedId("bat", { description: "The batch that the message belongs to" })),
     status: oneOf(MESSAGE_STATUSES),
     verdict: oneOf(VERDICTS, {
       description:
-        "`ok`: the platform has the message. `unknown`: it may have it. A message that the platform has is `waiting` or `failed` when your backend has not got an event about it",
+        "`ok`: the platform has the message, or it was cancelled. `unknown`: the platform may have it. A message that is `ok` becomes `waiting` or `failed` when your backend has not got an event about it",
     }),
     cause: oneOf(CAUSE_NAMES, { description: "A stable word for the reason; more may be added" }),
     summary: text("The recipient has read the message.", "One sentence for a person; its text can change"),

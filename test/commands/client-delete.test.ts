@@ -9,6 +9,7 @@ import { markClientDeleted } from "../../src/store/tenants/client-erasure.ts";
 import { findTermsInForce } from "../../src/store/tenants/terms.ts";
 import { maintain } from "../../workers/scheduler/maintenance.ts";
 import { startApi } from "../fixtures/http/api.ts";
+import { insertBatch } from "../fixtures/messages/batch-rows.ts";
 import { sendMessage } from "../fixtures/messages/messages.ts";
 import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
@@ -56,6 +57,7 @@ t.test("herald client delete", async (t) => {
     const { version } = await findTermsInForce(api.db);
     await api.call("POST", "/api/marketing/terms/accept", { headers: owner.headers, json: { version } });
     await sendMessage(api, tenant, {}, { "idempotency-key": "k" });
+    await insertBatch(api, tenant, { channel_id: newId("ch") });
     const ended = await makeChannel(api, tenant, { platform: "socialapp" });
     await api.call("DELETE", `/api/channels/${ended}`, { headers });
     const [id] = await recordEvents(api.db, [event(tenant, "e")]);

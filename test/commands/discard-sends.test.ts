@@ -4,6 +4,7 @@ import { readConfig } from "../../src/runtime/config/config.ts";
 import { HOUR } from "../../src/runtime/durations.ts";
 import { firstIdAt } from "../../src/runtime/ids.ts";
 import { createDatabase } from "../../src/store/database/database.ts";
+import { insertBatch } from "../fixtures/messages/batch-rows.ts";
 import {
   insertMessage,
   insertSend,
@@ -34,7 +35,8 @@ t.test("herald queue discard-sends", async (t) => {
   const insert = async (seconds: number, columns: Record<string, unknown> = {}, client = tenant) => {
     const time = Date.parse(BEFORE) + seconds * 1_000;
     const id = firstIdAt("msg", time) + String(++lastNumber).padStart(16, "0");
-    await insertMessage(context, client, { id, channel_id });
+    const status = columns.state === "scheduled" ? "scheduled" : "queued";
+    await insertMessage(context, client, { id, channel_id, status, batch_id: columns.batch_id ?? null });
     await insertSend(context, client, { id, channel_id, ...columns });
     return id;
   };
@@ -79,6 +81,43 @@ t.test("herald queue discard-sends", async (t) => {
     t.match(audit, [{ actor_type: "operator", details: { before: BEFORE, discarded: 3 } }]);
     t.same((await herald([...discard, "--yes"])).json, { discarded: 0 });
   });
+
+  t.test(
+    "fails scheduled messages whose time lies before the time, and messages of paused batches",
+    async (t) => {
+      await db.query("delete from sends");
+      const scheduledFor = (seconds: number) => ({
+        state: "scheduled",
+        next_attempt_at: new Date(Date.parse(BEFORE) + seconds * 1_000),
+      });
+      const running = await insertBatch(context, tenant, { channel_id });
+      const paused = await insertBatch(context, tenant, { channel_id, status: "paused" });
+      const ofBatch = (batch_id: string) => ({ batch_id, expires_at: "infinity" });
+      const discarded = [
+        await insert(-60, scheduledFor(-1)),
+        await insert(-50, ofBatch(running)),
+        await insert(-40, ofBatch(paused)),
+        await insert(-30, { ...ofBatch(paused), ...scheduledFor(-1) }),
+      ];
+      const kept = [
+        await insert(-20, scheduledFor(0)),
+        await insert(-10, { ...ofBatch(paused), ...scheduledFor(3_600) }),
+        await insert(1, scheduledFor(3_600)),
+      ];
+      t.match(await herald([...discard, "--yes"]), { code: 0, json: { discarded: 4 }, err: "" });
+      t.same(await listPendingSends(context), [...kept].sort());
+      for (const id of discarded)
+        t.match(await readMessageState(context, id), { status: "failed", error: { code: "discarded" } });
+      for (const id of kept)
+        t.match(await readMessageState(context, id), { status: "scheduled", error: null });
+      t.match(
+        await herald(discard),
+        { code: 0, json: { discarded: 0 }, err: "" },
+        "nothing is left to ask for",
+      );
+      await db.query("delete from sends");
+    },
+  );
 
   t.test("does not ask when there is nothing to discard, and refuses a time in the future", async (t) => {
     await db.query("delete from sends");

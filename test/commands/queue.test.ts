@@ -18,7 +18,17 @@ const NONE = {
   in_flight: 0,
   parked: 0,
   open_breakers: 0,
-  waiting: { total: 0, due: 0, order: 0, rate: 0, retry: 0, reconnect: 0, breaker: 0 },
+  waiting: {
+    total: 0,
+    due: 0,
+    order: 0,
+    rate: 0,
+    retry: 0,
+    reconnect: 0,
+    breaker: 0,
+    scheduled: 0,
+    paused: 0,
+  },
   oldest_accepted_seconds: 0,
   failed_24h: 0,
 };

@@ -12,6 +12,8 @@ const SLOWEST_FILES = [
   "e2e/cluster/cluster",
   "e2e/crashes/chaos",
   "e2e/crashes/shutdown",
+  "e2e/crashes/killed-batch",
+  "workers/dispatcher/sending/batches",
   "workers/dispatcher/sending/recovery",
   "workers/scheduler/unexpected-answers",
   "resources/marketing/create-once",

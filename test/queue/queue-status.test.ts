@@ -26,6 +26,8 @@ const group = (situation: QueueGroup["situation"], count: number, changes: Parti
   ...changes,
 });
 
+const OLD_ID = `${firstIdAt("evt", ago(9_000))}0000000000000000`;
+
 const NOTHING: QueueGroups = { sends: [], deliveries: [], failedMessages: [], failedDeliveries: [] };
 const NO_BREAKER = { isOwn: () => true, blockedClients: new Set<string>() };
 
@@ -36,17 +38,26 @@ t.test("every waiting row has one reason, and the total is their sum", async (t)
     group("rate", 3),
     group("retry", 4),
     group("reconnect", 5),
+    group("scheduled", 8, { next_attempt_at: new Date(ago(900)), oldest_id: OLD_ID }),
+    group("paused", 9, { next_attempt_at: new Date(ago(900)), oldest_id: OLD_ID }),
     group("in_flight", 6),
     group("unknown", 7, { oldest_id: `${firstIdAt("evt", ago(300))}0000000000000000` }),
   ];
   const scope = { ...NO_BREAKER, lane: "outbound" } as const;
   const work = waitingWorkOf({ ...NOTHING, sends }, scope, NOW);
-  t.same(work.waiting, { total: 15, due: 1, order: 2, rate: 3, retry: 4, reconnect: 5, breaker: 0 });
+  const waiting = { due: 1, order: 2, rate: 3, retry: 4, reconnect: 5, breaker: 0, scheduled: 8, paused: 9 };
+  t.same(work.waiting, { total: 32, ...waiting });
   t.equal(
     WAIT_REASONS.reduce((sum, reason) => sum + work.waiting[reason], 0),
     work.waiting.total,
   );
   t.match(work, { in_flight: 6, oldest_due_seconds: 1, oldest_accepted_seconds: 300, failed_24h: 0 });
+});
+
+t.test("a message that was scheduled, or whose batch was resumed, is as old as that", async (t) => {
+  const sends = [group("due", 1, { oldest_id: OLD_ID, active_since: new Date(ago(30)) })];
+  const scope = { ...NO_BREAKER, lane: "outbound" } as const;
+  t.equal(waitingWorkOf({ ...NOTHING, sends }, scope, NOW).oldest_accepted_seconds, 30);
 });
 
 t.test("all deliveries of a client with a breaker wait for it, sends do not", async (t) => {

@@ -125,6 +125,15 @@ export const DELIVERY_LANES: Readonly<Record<EventLane, LaneLimits>> = {
   bulk: { share: 0.1, sharePerKey: 0.05, countsOtherLanes: true },
 };
 
-export const SEND_LANE = "outbound";
-export type SendLane = typeof SEND_LANE;
-export const SEND_LANES: Readonly<Record<SendLane, LaneLimits>> = { [SEND_LANE]: UNRESTRICTED };
+/**
+ * Lanes of messages: single ones, and those of batches, which leave slots to single ones, on their channel too: a quarter of all
+ * before the tiers limit the single messages of a channel.
+ */
+export type SendLane = "outbound" | "batches";
+
+export const sendLaneOf = (batchId: string): SendLane => (batchId === "" ? "outbound" : "batches");
+
+export const SEND_LANES: Readonly<Record<SendLane, LaneLimits>> = {
+  outbound: UNRESTRICTED,
+  batches: { share: 0.5, sharePerKey: 0.25, countsOtherLanes: true },
+};

@@ -1,3 +1,4 @@
+import { requestChange } from "../../src/domain/batches/change-batch.ts";
 import { eraseDeletedClients } from "../../src/domain/tenants/delete-client.ts";
 import { KNOWN_NETWORK_MS } from "../../src/domain/tenants/verify-password.ts";
 import { runInBatches, runSteps, type Step } from "../../src/runtime/async/iteration.ts";
@@ -6,6 +7,7 @@ import { DAY, SECOND } from "../../src/runtime/durations.ts";
 import { AD_VIDEO_RETENTION_MS, deleteOldAdVideos } from "../../src/store/ads/ad-videos.ts";
 import { deleteOldReports, REPORT_RETENTION_MS } from "../../src/store/ads/insights-reports.ts";
 import { deleteExpiredStates } from "../../src/store/ads/oauth-states.ts";
+import { deleteEmptyBatches, listAbandonedBatches } from "../../src/store/batches/retention.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { dropPartitions } from "../../src/store/database/partitions.ts";
 import { deleteOldEmbedSessions, eraseEndedGrants, markExpired } from "../../src/store/embed/sessions.ts";
@@ -48,7 +50,11 @@ export async function applyRetention(settings: RetentionSettings, db: Database, 
   const now = fixedNow ?? (await conservativeNow(db));
   return runSteps({
     ...createPartitionSteps(settings, db, now),
+    batches_cancelled: cancelAbandonedBatches(db, now - batchRetentionDays(settings) * DAY),
     ...partitionSteps(settings, "dropped", (history, days) => dropPartitions(db, history, now - days * DAY)),
+    batches_deleted: inBatches((limit) =>
+      deleteEmptyBatches(db, { before: now - settings.MESSAGE_RETENTION_DAYS * DAY, limit }),
+    ),
     fingerprints_deleted: inBatches((limit) => deleteOldFingerprints(db, FINGERPRINT_RETENTION_MS, limit)),
     insights_reports_deleted: inBatches((limit) => deleteOldReports(db, REPORT_RETENTION_MS, limit)),
     ad_videos_deleted: inBatches((limit) => deleteOldAdVideos(db, AD_VIDEO_RETENTION_MS, limit)),
@@ -73,6 +79,27 @@ const inBatches =
   (runBatch: (limit: number) => Promise<number>): Step =>
   () =>
     runInBatches(MAX_BATCH_ROWS, runBatch);
+
+/** Longer than a message can be scheduled ahead, and its retries. */
+const MIN_BATCH_RETENTION_DAYS = 31;
+
+const batchRetentionDays = ({ MESSAGE_RETENTION_DAYS }: RetentionSettings): number =>
+  Math.max(MESSAGE_RETENTION_DAYS, MIN_BATCH_RETENTION_DAYS);
+
+/** The poll of the dispatchers finds the events of the cancelled batches. */
+const NO_WAKE_UPS = { notify: () => {} };
+
+/** Cancels unfinished batches of this time: a partition of messages is kept while one of its messages is still to be sent. */
+const cancelAbandonedBatches = (db: Database, before: number): Step =>
+  inBatches(async (limit) => {
+    const parts = { db, notifier: NO_WAKE_UPS, messageNotifier: NO_WAKE_UPS };
+    let cancelled = 0;
+    for (const { client_id: clientId, id: batchId } of await listAbandonedBatches(db, { before, limit })) {
+      const { outcome } = await requestChange(parts, { clientId, batchId, request: "cancel" });
+      if (outcome === "done") cancelled++;
+    }
+    return cancelled;
+  });
 
 const deleteStats = (db: Database, subject: keyof typeof STATS_SUBJECTS): Step =>
   inBatches((limit) => deleteOldStats(db, STATS_SUBJECTS[subject], { maxAgeMs: STATS_RETENTION_MS, limit }));

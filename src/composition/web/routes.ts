@@ -23,6 +23,7 @@ import { insightsRoutes } from "../../resources/marketing/insights/routes.ts";
 import { mediaRoutes } from "../../resources/marketing/media/routes.ts";
 import { oauthRoutes } from "../../resources/marketing/oauth/routes.ts";
 import { termsRoutes } from "../../resources/marketing/terms/routes.ts";
+import { batchRoutes } from "../../resources/outbound/batch-routes.ts";
 import { outboundRoutes } from "../../resources/outbound/routes.ts";
 import { setupRoutes } from "../../resources/setup/routes.ts";
 import { statsRoutes } from "../../resources/stats/routes.ts";
@@ -81,6 +82,7 @@ const RESOURCES: readonly Resource[] = [
   { tag: "Channels", routes: channelRoutes },
   { tag: "Embedded signup", routes: embedRoutes },
   { tag: "Messages", routes: outboundRoutes },
+  { tag: "Batches", routes: batchRoutes },
   { tag: "Templates", routes: templateRoutes },
   { tag: "Webhooks", routes: webhookRoutes },
   { tag: "Events", routes: eventRoutes },
@@ -145,6 +147,7 @@ function routeParts(
   const webhookDb = db.forKey(WEBHOOK_KEY);
   return {
     ...parts,
+    messageNotifier,
     forgetCredential: caches.forget,
     webhookIntake: createWebhookIntake({
       db: webhookDb,

@@ -52,6 +52,7 @@ function findCause(parts: QueueParts, clientId: string, row: ExplainedRow): Find
       return explainFailure(row);
     case "unknown":
       return { cause: "outcome_unknown", definition: AWAITED_OUTCOME, until: row.next_attempt_at };
+    case "scheduled":
     case "queued":
     case "sending":
       return findWaitingCause(parts, clientId, row);
@@ -68,23 +69,26 @@ function explainFailure({ error }: ExplainedRow): Finding {
 async function findWaitingCause(parts: QueueParts, clientId: string, row: ExplainedRow): Promise<Finding> {
   const { situation, claimed_at, next_attempt_at, expires_at: until, held_since } = row;
   const acceptedAt = new Date(timeOfId(row.id));
-  const lastAttemptAt = row.last_attempt_at === null ? acceptedAt : new Date(row.last_attempt_at);
+  const activeSince = row.send_at && row.send_at > acceptedAt ? row.send_at : acceptedAt;
+  const lastAttemptAt = row.last_attempt_at === null ? activeSince : new Date(row.last_attempt_at);
   if (situation === "in_flight" && claimed_at)
     return { cause: "sending", since: claimed_at, until: new Date(claimed_at.getTime() + MAX_LEASE_MS) };
+  if (situation === "paused" && row.paused_at) return { cause: "batch_paused", since: row.paused_at };
+  if (situation === "scheduled") return { cause: "scheduled", until: next_attempt_at };
   if (row.channel_status === "disconnected") return { cause: "channel_disconnected", since: lastAttemptAt };
   if (situation === "reconnect") return { cause: "channel_needs_reauth", since: lastAttemptAt, until };
-  if (held_since) return { cause: "hold", since: held_since > acceptedAt ? held_since : acceptedAt, until };
-  if (situation === "order") return { cause: "order", since: acceptedAt, until };
+  if (held_since) return { cause: "hold", since: held_since > activeSince ? held_since : activeSince, until };
+  if (situation === "order") return { cause: "order", since: activeSince, until };
   if (situation === "retry") return { cause: "retry", since: lastAttemptAt, until: next_attempt_at };
   const channel = { clientId, channelId: row.channel_id };
   const limited = await listLimitedChannels(parts, [channel]).catch(() => new Set());
-  const dueAt = row.attempts === 0 ? acceptedAt : (next_attempt_at ?? acceptedAt);
+  const dueAt = row.attempts === 0 ? activeSince : (next_attempt_at ?? activeSince);
   return { cause: limited.size > 0 ? "rate" : "queued", since: dueAt, until };
 }
 
-/** The platform has the message: what is left is to tell the client's backend. */
+/** Nothing is left to send: what is left is to tell the client's backend. */
 async function findReachedCause(parts: QueueParts, clientId: string, row: ExplainedRow): Promise<Finding> {
-  const reached = { cause: row.status as "accepted" | "sent" | "delivered" | "read" };
+  const reached = { cause: row.status as "accepted" | "sent" | "delivered" | "read" | "cancelled" };
   const event = await findUndeliveredEvent(parts.db, clientId, row.id);
   if (!event) return reached;
   if (event.state === "failed")
@@ -103,11 +107,12 @@ const recordedAt = ({ id }: UndeliveredEvent): Date => new Date(timeOfId(id));
 
 function toExplanation(row: ExplainedRow, finding: Finding): MessageExplanationDto {
   const message = toMessage(row);
-  const { message_id, status } = message;
+  const { message_id, batch_id, status } = message;
   const { cause, since, until = null, definition = CAUSES[cause] } = finding;
   const error = platformErrorOf(row, message);
   return {
     message_id,
+    batch_id,
     status,
     verdict: definition.verdict,
     cause,

@@ -45,6 +45,7 @@ const toAccepted = (row: MessageHistoryRow, { created_at }: MessageDto): Timelin
   at: created_at,
   type: "accepted",
   request_id: row.request_id,
+  batch_id: row.batch_id,
 });
 
 const toStatuses = ({ statuses }: MessageDto): TimelineEntryDto[] =>
@@ -77,7 +78,7 @@ const toDeliveryAttempt = ({ at, ...attempt }: EventAttemptRow): TimelineEntryDt
 
 type AcceptedRow = Pick<
   MessageRow,
-  "id" | "channel_id" | "platform" | "recipient" | "recipient_kind" | "external_ref"
+  "id" | "status" | "channel_id" | "platform" | "recipient" | "recipient_kind" | "external_ref"
 >;
 
 /** When the row with this id was inserted. */
@@ -86,7 +87,7 @@ const createdAt = (id: string): string => new Date(timeOfId(id)).toISOString();
 /** The response to an accepted message. */
 export const toQueuedMessage = (row: AcceptedRow): QueuedMessageDto => ({
   message_id: row.id,
-  status: "queued",
+  status: row.status as MessageStatus,
   channel_id: row.channel_id,
   platform: row.platform as Platform,
   to: row.recipient,
@@ -97,22 +98,34 @@ export const toQueuedMessage = (row: AcceptedRow): QueuedMessageDto => ({
 
 export const toMessage = (row: MessageRow): MessageDto => ({
   ...toQueuedMessage(row),
-  status: row.status as MessageStatus,
+  batch_id: row.batch_id,
+  send_at: row.send_at && toTimestamp(row.send_at),
   platform_message_id: row.platform_message_id,
   statuses: statusesOf(row),
   error: row.error === null ? null : toMessageError(JSON.parse(row.error)),
   attempts: row.attempts,
 });
 
-/** The stored statuses, after `queued` and `sending`, which follow from the message and its send. */
+/**
+ * The stored statuses, after `queued` and `sending`, which follow from the message and its send. A message that was scheduled
+ * has `queued` among the stored ones.
+ */
 function statusesOf({ id, started_at, timeline }: MessageRow): MessageDto["statuses"] {
-  const isWritten = timeline.some(({ status }) => status === "sending");
+  const stored = timeline.map(({ status, at }) => ({
+    status: status as MessageStatus,
+    at: toTimestamp(new Date(at)),
+  }));
+  const wasScheduled = stored.some(({ status }) => status === "scheduled");
+  const isWritten = stored.some(({ status }) => status === "sending");
   return inOrder([
-    { status: "queued", at: createdAt(id) },
+    ...(wasScheduled ? stored.filter(isBeforeSending) : [{ status: "queued" as const, at: createdAt(id) }]),
     ...(started_at && !isWritten ? [{ status: "sending" as const, at: toTimestamp(started_at) }] : []),
-    ...timeline.map(({ status, at }) => ({ status: status as MessageStatus, at: toTimestamp(new Date(at)) })),
+    ...stored.filter((reached) => !isBeforeSending(reached)),
   ]);
 }
+
+const isBeforeSending = ({ status }: { status: MessageStatus }): boolean =>
+  status === "scheduled" || status === "queued";
 
 /** Platforms report whole seconds: without a correction, `sent` would precede the acceptance of its message. */
 function inOrder(statuses: MessageDto["statuses"]): MessageDto["statuses"] {

@@ -46,7 +46,7 @@ const withoutSubcode = ({ subcode, ...error }: MessageError) => error;
 /** A status that Herald knows without a report from the platform. */
 export const messageStatus = (
   message: MessageEventRow,
-  status: "sent" | "failed",
+  status: "sent" | "failed" | "cancelled",
   { at, error }: { at: Date; error?: MessageError },
 ): EventDraft =>
   toDraft(message, "message.status", {

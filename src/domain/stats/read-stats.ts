@@ -1,12 +1,13 @@
 import { DAY, HOUR, MINUTE } from "../../runtime/durations.ts";
 import type { EventKey, StatsInterval } from "../../schema/enumerations.ts";
 import { type PeriodInput, type PeriodProblem, readPeriod, toTimestamp } from "../../schema/times.ts";
-import type { Queryable } from "../../store/database/database.ts";
+import { databaseTime, type Queryable } from "../../store/database/database.ts";
+import { countBatchMessages, findBatchSpan } from "../../store/stats/batch-stats.ts";
 import { countNames, STATS_SUBJECTS, type StatsSubject } from "../../store/stats/hours.ts";
 import { readProgress, readStats, type StatsRow } from "../../store/stats/read-stats.ts";
 
 type Counts<Outcome extends string> = Record<"accepted" | "waiting" | "failed" | Outcome, number>;
-type MessageCounts = Counts<"sent" | "unknown">;
+type MessageCounts = Counts<"sent" | "unknown" | "cancelled">;
 type EventCounts = Counts<"delivered" | "skipped">;
 
 export interface Stats<C, D> {
@@ -33,6 +34,21 @@ export const readMessageStats = (
 ): Promise<MessageStats | undefined> =>
   readSubject(db, clientId, { subject: STATS_SUBJECTS.messages, period, dimension: channelId });
 
+/** Counts the messages of one batch as they are now. Undefined when the client has no such batch. */
+export async function readBatchStats(
+  db: Queryable,
+  clientId: string,
+  { batchId, channelId, ...period }: StatsPeriod & { batchId: string; channelId?: string | undefined },
+): Promise<MessageStats | undefined> {
+  const batch = await findBatchSpan(db, clientId, batchId);
+  if (!batch) return undefined;
+  // Read first: the rows are at least as recent.
+  const updatedAt = await databaseTime(db);
+  const isWanted = channelId === undefined || channelId === batch.channel_id;
+  const rows = isWanted ? await countBatchMessages(db, clientId, { batch, ...period }) : [];
+  return toStats(STATS_SUBJECTS.messages, { period, updatedAt, rows });
+}
+
 /** Undefined when there are more than MAX_STATS_ROWS rows. */
 export const readEventStats = (
   db: Queryable,
@@ -58,15 +74,20 @@ async function readSubject<C, D>(
   const search = { from: since, to: until, interval, dimension, limit: MAX_STATS_ROWS + 1 };
   const rows = await readStats(db, clientId, { subject, search });
   if (rows.length > MAX_STATS_ROWS) return undefined;
-  return {
-    since: toTimestamp(since),
-    until: toTimestamp(until),
-    interval,
-    updated_at: toTimestamp(updatedAt),
-    totals: toCounts(subject, totalsOf(subject, rows)) as C,
-    data: rows.map((row) => toRow(subject, row)) as Stats<C, D>["data"],
-  };
+  return toStats<C, D>(subject, { period, updatedAt, rows });
 }
+
+const toStats = <C, D>(
+  subject: StatsSubject,
+  { period, updatedAt, rows }: { period: StatsPeriod; updatedAt: Date; rows: readonly StatsRow[] },
+): Stats<C, D> => ({
+  since: toTimestamp(period.since),
+  until: toTimestamp(period.until),
+  interval: period.interval,
+  updated_at: toTimestamp(updatedAt),
+  totals: toCounts(subject, totalsOf(subject, rows)) as C,
+  data: rows.map((row) => toRow(subject, row)) as Stats<C, D>["data"],
+});
 
 const toCounts = (subject: StatsSubject, counts: readonly number[]) =>
   Object.fromEntries(countNames(subject).map((name, index) => [name, counts[index]]));

@@ -219,7 +219,7 @@ function messageFinding(newest: ReadonlyMap<string, string>): Finding<"message">
   if (ACCEPTED_STATUSES.some((status) => newest.has(status))) return { state: "accepted" };
   const failed = newest.get("failed");
   if (failed !== undefined) return { state: "failed", values: { message_id: failed } };
-  const waiting = newest.get("queued") ?? newest.get("unknown");
+  const waiting = newest.get("queued") ?? newest.get("unknown") ?? newest.get("scheduled");
   return waiting === undefined ? { state: "missing" } : { state: "waiting", values: { message_id: waiting } };
 }
 

@@ -1,5 +1,6 @@
 import type { PlatformLookup } from "../../domain/channels/channel-access.ts";
 import type { MessageIntake } from "../../domain/messages/accept-message.ts";
+import { cancelMessage } from "../../domain/messages/cancel-and-discard.ts";
 import { explainMessage } from "../../domain/messages/explain-message.ts";
 import { readTimeline, toMessage, toQueuedMessage } from "../../domain/messages/message-timeline.ts";
 import {
@@ -7,21 +8,17 @@ import {
   channelNotConnected,
   channelNotFound,
   errorOf,
-  invalidField,
-  invalidFields,
   notFound,
   overloaded,
 } from "../../http/api-error.ts";
 import { listOf, listQuery, listReply, pageOf, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Operation, type Route, route } from "../../http/route.ts";
-import { isTranslatable } from "../../platforms/pages/messages.ts";
-import { recipientKind } from "../../platforms/sends.ts";
 import type { QueueParts } from "../../queue/queue-status.ts";
+import type { EventNotifier, MessageNotifier } from "../../queue/wake-ups.ts";
 import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { HOUR } from "../../runtime/durations.ts";
 import { newId } from "../../runtime/ids.ts";
 import { stringifyJson } from "../../runtime/json/json.ts";
-import type { Platform, RecipientKind } from "../../schema/enumerations.ts";
 import {
   MAX_TIMELINE_ENTRIES,
   message,
@@ -30,11 +27,17 @@ import {
   type QueuedMessageDto,
   queuedMessage,
 } from "../../schema/messages.ts";
-import { openObject, type TSchema, Type } from "../../schema/types.ts";
-import { type Check, createValidator } from "../../schema/validate.ts";
-import type { Queryable } from "../../store/database/database.ts";
+import { hasBatch } from "../../store/batches/batches.ts";
 import { findMessage, listMessages } from "../../store/messages/messages.ts";
-import { findIdempotencyKey } from "../../store/tenants/idempotency-keys.ts";
+import {
+  MAX_CONTENT_BYTES,
+  optionsOf,
+  readSendTime,
+  replayOrThrow,
+  type SendTime,
+  temporarilyUnavailable,
+} from "./acceptance.ts";
+import { createPlatformRules } from "./platform-rules.ts";
 import {
   messageFilters,
   messageParams,
@@ -43,14 +46,23 @@ import {
   sendMessageDocs,
 } from "./schema.ts";
 
-interface OutboundParts extends SendParts, Omit<QueueParts, "db"> {}
+interface OutboundParts extends SendParts, Omit<QueueParts, "db"> {
+  notifier: EventNotifier;
+  messageNotifier: MessageNotifier;
+}
 
 interface SendParts {
   intake: MessageIntake;
   platformOf: PlatformLookup;
 }
 
-export function outboundRoutes({ redis, tags, ...parts }: OutboundParts): Route[] {
+const notCancellable = (status: string): ApiError =>
+  new ApiError(
+    "invalid_state_transition",
+    `The message cannot be cancelled: ${status === "queued" ? "it is being sent" : `its status is ${status}`}`,
+  );
+
+export function outboundRoutes({ redis, tags, notifier, messageNotifier, ...parts }: OutboundParts): Route[] {
   return [
     sendRoute(parts),
     route({
@@ -59,10 +71,13 @@ export function outboundRoutes({ redis, tags, ...parts }: OutboundParts): Route[
       operationId: "listMessages",
       scope: "messages:send",
       summary: "List outbound messages, newest first",
+      errors: ["not_found"],
       query: listQuery(messageFilters),
       reply: listOf(message),
       async handle({ db, caller, query, cursors }) {
         const { since, until, limit, after, before, ...values } = query;
+        if (values.batch_id !== undefined && !(await hasBatch(db, caller.clientId, values.batch_id)))
+          throw notFound("batch");
         const page = pageRequest(query, cursors);
         const filters = { ...values, ...periodOf(query) };
         const rows = await listMessages(db, caller.clientId, { page, filters });
@@ -81,6 +96,26 @@ export function outboundRoutes({ redis, tags, ...parts }: OutboundParts): Route[
       async handle({ db, caller, params }) {
         const row = await findMessage(db, caller.clientId, params.message_id);
         if (!row) throw notFound("message");
+        return toMessage(row);
+      },
+    }),
+    route({
+      method: "delete",
+      path: "/api/outbound/messages/{message_id}",
+      operationId: "cancelMessage",
+      scope: "messages:send",
+      summary: "Cancel a message",
+      description:
+        "Cancels a message that is scheduled, queued, or waits for another try. The status `cancelled` is final, and one event `message.status` reports it. A message that is being sent at this moment, or was sent, cannot be cancelled. Cancelling twice is no error.",
+      errors: ["not_found", "invalid_state_transition"],
+      repeatable: true,
+      params: messageParams,
+      reply: message,
+      async handle({ db, caller: { clientId }, params: { message_id } }) {
+        await cancelMessage({ db, notifier, messageNotifier }, clientId, message_id);
+        const row = await findMessage(db, clientId, message_id);
+        if (!row) throw notFound("message");
+        if (row.status !== "cancelled") throw notCancellable(row.status);
         return toMessage(row);
       },
     }),
@@ -118,22 +153,8 @@ export function outboundRoutes({ redis, tags, ...parts }: OutboundParts): Route[
   ];
 }
 
-/** Larger than any message that a platform accepts. */
-const MAX_CONTENT_BYTES = 256 * 1_024;
-
-const temporarilyUnavailable = () =>
-  new ApiError("temporarily_unavailable", "The message cannot be accepted right now, please try again");
-
 function sendRoute({ intake, platformOf }: SendParts): Route {
-  const checkPlatformRules = createPlatformRules();
-
-  /** A repeated request gets its first reply even if the channel no longer exists. */
-  async function replayWithoutChannel(db: Queryable, clientId: string, operation: Operation | undefined) {
-    const key = operation && (await findIdempotencyKey(db, clientId, operation.id));
-    if (key) return operation.replay(key);
-    throw channelNotFound();
-  }
-
+  const rules = createPlatformRules();
   return route({
     method: "post",
     path: "/api/outbound/send",
@@ -141,7 +162,7 @@ function sendRoute({ intake, platformOf }: SendParts): Route {
     scope: "messages:send",
     idempotent: "idempotency_keys",
     summary: "Send a message",
-    description: `Queues the message and sends it as soon as the platform accepts it. The message fails if that takes more than ${SEND_TTL_MS / HOUR} hours. The events \`message.send_result\` and \`message.status\` report the outcome, which can also be read with \`GET /api/outbound/messages/{message_id}\`. Messages to one person are sent in the order in which they were accepted. The content has at most ${MAX_CONTENT_BYTES / 1_024} KiB.`,
+    description: `Queues the message and sends it as soon as the platform accepts it. The message fails if that takes more than ${SEND_TTL_MS / HOUR} hours. The events \`message.send_result\` and \`message.status\` report the outcome, which can also be read with \`GET /api/outbound/messages/{message_id}\`. With \`send_at\` it is \`scheduled\` until then, and the ${SEND_TTL_MS / HOUR} hours begin then. Messages to one person are sent in the order in which they were accepted, or in which their times have come. The content has at most ${MAX_CONTENT_BYTES / 1_024} KiB.`,
     errors: [
       "unsupported_message_type",
       "invalid_recipient",
@@ -158,8 +179,12 @@ function sendRoute({ intake, platformOf }: SendParts): Route {
     location: ({ message_id }) => `/api/outbound/messages/${message_id}`,
     async handle({ db, caller: { clientId }, body, operation, requestId }) {
       const platform = await platformOf(clientId, body.channel_id);
-      if (!platform) return replayWithoutChannel(db, clientId, operation);
-      const message = toNewMessage(body, checkPlatformRules(platform, body));
+      if (!platform) return replayOrThrow(db, clientId, { operation, error: channelNotFound() });
+      rules.checkContent(platform, body);
+      const kind = rules.checkRecipient(platform, body.to);
+      const time = await readSendTime(db, body.send_at);
+      if (time instanceof ApiError) return replayOrThrow(db, clientId, { operation, error: time });
+      const message = toNewMessage(body, kind, time);
       const reply = toQueuedMessage({ ...message, platform });
       const acceptance = await intake.accept({
         client_id: clientId,
@@ -194,7 +219,7 @@ const keyOf = (operation: Operation | undefined, reply: QueuedMessageDto) => ({
   reply_sealed: operation?.seal(reply) ?? null,
 });
 
-const toNewMessage = (body: SendMessageDto, kind: string) => ({
+const toNewMessage = (body: SendMessageDto, kind: string, { send_at, isScheduled }: SendTime) => ({
   id: newId("msg"),
   channel_id: body.channel_id,
   recipient: body.to,
@@ -203,79 +228,6 @@ const toNewMessage = (body: SendMessageDto, kind: string) => ({
   content: stringifyJson(body[body.type]),
   options: optionsOf(body),
   external_ref: body.external_ref ?? null,
+  send_at,
+  status: isScheduled ? ("scheduled" as const) : ("queued" as const),
 });
-
-/** The other send options as JSON; null when there are none. */
-function optionsOf({ context, messaging_type, tag }: SendMessageDto): string | null {
-  if (context === undefined && messaging_type === undefined && tag === undefined) return null;
-  return JSON.stringify({ context, messaging_type, tag });
-}
-
-const forbidden = (message: string) => Type.Optional(Type.Unsafe<never>({ not: {}, "x-message": message }));
-
-const pagesOnly = (field: string) => forbidden(`${field} is only for photoapp and socialapp channels`);
-
-/** Text limits of pages and photo accounts, where a caption is sent as a separate text. */
-function pageRules(text: TSchema): TSchema {
-  const media = (type: string) =>
-    Type.Optional(
-      openObject({
-        id: forbidden(`${type}.id is only for chatapp channels: send a link`),
-        caption: Type.Optional(text),
-      }),
-    );
-  return openObject({
-    text: Type.Optional(openObject({ body: text })),
-    image: media("image"),
-    video: media("video"),
-    audio: media("audio"),
-    document: media("document"),
-  });
-}
-
-/** Rules of each platform, in addition to the common schema. */
-const PLATFORM_RULES: Readonly<Record<Platform, TSchema>> = {
-  chatapp: openObject({ messaging_type: pagesOnly("messaging_type"), tag: pagesOnly("tag") }),
-  photoapp: pageRules(Type.Unsafe<string>({ type: "string", "x-max-bytes": 1000 })),
-  socialapp: pageRules(Type.String({ maxLength: 2000 })),
-};
-
-const RECIPIENT_FORMATS: Readonly<Record<Platform, string>> = {
-  chatapp:
-    "a phone number with country code (7 to 15 digits, not starting with 0) or a business-scoped id such as US.13491208655302741918",
-  photoapp: "the person's id at the photo account, digits only",
-  socialapp: "the person's id at the page, digits only",
-};
-
-/** Returns the kind of recipient; throws a 400 if the message is invalid on the platform. */
-type PlatformRules = (platform: Platform, message: SendMessageDto) => RecipientKind;
-
-function createPlatformRules(): PlatformRules {
-  const validator = createValidator();
-  const checks = Object.fromEntries(
-    Object.entries(PLATFORM_RULES).map(([platform, rules]) => [platform, validator.json(rules)]),
-  ) as Record<Platform, Check>;
-  return (platform, message) => {
-    if (message.platform !== undefined && message.platform !== platform)
-      throw invalidField("/platform", `platform must be ${platform}, the channel's platform`);
-    if (platform !== "chatapp" && !isTranslatable(platform, message.type))
-      throw unsupported(platform, message);
-    const problems = checks[platform](message);
-    if (problems.length > 0) throw invalidFields(problems);
-    const kind = recipientKind(message.to, platform);
-    if (kind === undefined) throw invalidRecipient(platform, message);
-    return kind;
-  };
-}
-
-function unsupported(platform: Platform, { type }: SendMessageDto): ApiError {
-  const message = `A ${platform} channel cannot send messages of type ${type}`;
-  return new ApiError("unsupported_message_type", message, { details: [{ path: "/type", message }] });
-}
-
-function invalidRecipient(platform: Platform, { to }: SendMessageDto): ApiError {
-  const message = to.startsWith("+")
-    ? "to must be a phone number with country code, digits only: no +, spaces or dashes"
-    : `to must be ${RECIPIENT_FORMATS[platform]}`;
-  return new ApiError("invalid_recipient", message, { details: [{ path: "/to", message }] });
-}

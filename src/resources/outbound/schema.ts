@@ -153,17 +153,17 @@ export const CONTENT_SCHEMAS = {
   reaction,
 } satisfies Record<MessageType, TSchema>;
 
-const TYPE_DESCRIPTION =
+export const TYPE_DESCRIPTION =
   "The content is in the field that is named like the type, in the chat platform's format. photoapp and socialapp support text, image, video, audio and reaction; socialapp also supports document";
 
 /** Checked first, because other problems may only follow from a wrong type. */
-const type = oneOf(MESSAGE_TYPES, {
+export const type = oneOf(MESSAGE_TYPES, {
   description: TYPE_DESCRIPTION,
   "x-code": "unsupported_message_type",
 });
 
 /** Requires exactly one content field, named after the type. */
-const contentRules = MESSAGE_TYPES.flatMap((type) => [
+export const contentRules = MESSAGE_TYPES.flatMap((type) => [
   rule(
     type,
     `${type} is required in a message of type ${type}`,
@@ -177,23 +177,20 @@ const contentRules = MESSAGE_TYPES.flatMap((type) => [
   }),
 ]);
 
-const recipient = {
-  channel_id: prefixedId("ch", { description: "A connected channel; `GET /api/channels` lists them" }),
-  to: Type.String({
-    description:
-      "chatapp: a phone number with country code, digits only, or a business-scoped id. photoapp and socialapp: the person's id at the photo account or page",
-    examples: ["5511988887777", "US.13491208655302741918"],
-  }),
-};
+export const channelId = prefixedId("ch", {
+  description: "A connected channel; `GET /api/channels` lists them",
+});
 
-const options = {
-  context: Type.Optional(
-    object(
-      { message_id: Type.String({ minLength: 1, examples: ["wamid.HBgLNTUxMTk4ODg4Nzc3Nw"] }) },
-      { description: "The message that this one replies to, by the platform's id" },
-    ),
-  ),
-  external_ref: Type.Optional(externalRef),
+export const to = Type.String({
+  description:
+    "chatapp: a phone number with country code, digits only, or a business-scoped id. photoapp and socialapp: the person's id at the photo account or page",
+  examples: ["5511988887777", "US.13491208655302741918"],
+});
+
+const recipient = { channel_id: channelId, to };
+
+/** Only for photoapp and socialapp. */
+export const pageOptions = {
   messaging_type: Type.Optional(
     oneOf(MESSAGING_TYPES, { description: "Only for photoapp and socialapp. Default: RESPONSE" }),
   ),
@@ -204,12 +201,30 @@ const options = {
       examples: ["HUMAN_AGENT"],
     }),
   ),
+};
+
+export const sendAt = (what: string) =>
+  timestamp({
+    description: `When ${what}, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once`,
+    examples: ["2026-11-02T09:00:00-03:00"],
+  });
+
+const options = {
+  context: Type.Optional(
+    object(
+      { message_id: Type.String({ minLength: 1, examples: ["wamid.HBgLNTUxMTk4ODg4Nzc3Nw"] }) },
+      { description: "The message that this one replies to, by the platform's id" },
+    ),
+  ),
+  external_ref: Type.Optional(externalRef),
+  ...pageOptions,
+  send_at: Type.Optional(sendAt("the message is to be sent")),
   platform: Type.Optional(
     oneOf(PLATFORMS, { description: "Optional check: must be the channel's platform" }),
   ),
 };
 
-const tagRule = rule(
+export const tagRule = rule(
   "tag",
   "tag is required when messaging_type is MESSAGE_TAG",
   implies(
@@ -234,8 +249,9 @@ export const sendMessage = object(
   { examples, allOf: [{ properties: { type } }, ...contentRules, tagRule] },
 );
 
-/** `text` becomes SendTextDto. */
-const titleOf = (type: MessageType) => `Send${type.charAt(0).toUpperCase()}${type.slice(1)}Dto`;
+/** `text` becomes SendTextDto, or SendTextBatchDto. */
+export const titleOf = (type: MessageType, suffix = "") =>
+  `Send${type.charAt(0).toUpperCase()}${type.slice(1)}${suffix}Dto`;
 
 /** Documents the same messages as a union, so that generated clients require the content of the type. */
 export const sendMessageDocs = discriminated(
@@ -259,6 +275,7 @@ export const messageParams = object({ message_id: prefixedId("msg", { descriptio
 
 export const messageFilters = {
   channel_id: Type.Optional(prefixedId("ch", { description: "Only messages of this channel" })),
+  batch_id: Type.Optional(prefixedId("bat", { description: "Only messages of this batch" })),
   status: Type.Optional(oneOf(MESSAGE_STATUSES, { description: "Only messages with this status" })),
   to: Type.Optional(
     Type.String({

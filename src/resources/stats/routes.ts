@@ -2,13 +2,14 @@ import { readFailurePeriod, readFailures } from "../../domain/stats/failures.ts"
 import { createQueueStats, type QueueStatsParts } from "../../domain/stats/queue-stats.ts";
 import {
   MAX_STATS_ROWS,
+  readBatchStats,
   readEventStats,
   readMessageStats,
   readStatsPeriod,
   type StatsPeriod,
   type StatsPeriodInput,
 } from "../../domain/stats/read-stats.ts";
-import { ApiError, invalidField } from "../../http/api-error.ts";
+import { ApiError, invalidField, notFound } from "../../http/api-error.ts";
 import { createHeavyRequests } from "../../http/heavy-requests.ts";
 import { type Route, route } from "../../http/route.ts";
 import { describePeriodProblem, type PeriodProblem } from "../../schema/times.ts";
@@ -35,10 +36,14 @@ export function statsRoutes(parts: Omit<QueueStatsParts, "db">): Route[] {
       scope: "messages:send",
       summary: "Count outbound messages by outcome, interval and channel",
       description: DESCRIPTION,
+      errors: ["not_found"],
       query: messageStatsQuery,
       reply: messageStats,
       async handle({ db, caller, query }) {
         const search = { ...periodOf(query), channelId: query.channel_id };
+        const { batch_id: batchId } = query;
+        if (batchId !== undefined)
+          return (await readBatchStats(db, caller.clientId, { ...search, batchId })) ?? throwNoBatch();
         return (await readMessageStats(db, caller.clientId, search)) ?? throwTooManyRows();
       },
     }),
@@ -104,6 +109,10 @@ function periodOf(query: StatsPeriodInput): StatsPeriod {
 
 const invalidPeriod = (problem: PeriodProblem): ApiError =>
   invalidField(`/${problem.field}`, describePeriodProblem(problem));
+
+function throwNoBatch(): never {
+  throw notFound("batch");
+}
 
 function throwTooManyRows(): never {
   throw invalidField(

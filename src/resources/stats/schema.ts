@@ -28,6 +28,9 @@ const period = {
 export const messageStatsQuery = object({
   ...period,
   channel_id: Type.Optional(prefixedId("ch", { description: "Only messages of this channel" })),
+  batch_id: Type.Optional(
+    prefixedId("bat", { description: "Only messages of this batch; these figures are live" }),
+  ),
 });
 
 export const eventStatsQuery = object({
@@ -42,7 +45,8 @@ const messageCounts = {
   sent: count("The platform has the message: status accepted, sent, delivered or read"),
   failed: count("The message failed"),
   unknown: count("The platform may have the message"),
-  waiting: count("The message is still to be sent"),
+  cancelled: count("The message was cancelled before it was sent"),
+  waiting: count("The message is still to be sent, or scheduled"),
 };
 
 const eventCounts = {

@@ -5,6 +5,7 @@ import { asObject, isObject, omitNullish, textOf } from "../../platforms/bodies.
 import { toTemplateStatus } from "../../platforms/chat/templates.ts";
 import type { Refusal } from "../../platforms/client/call.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
+import type { EventNotifier } from "../../queue/wake-ups.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import type { TemplateUpdate } from "../../store/channels/templates.ts";
@@ -16,6 +17,7 @@ export interface TemplateRouteParts {
   secretBox: SecretBox;
   log: Log;
   platforms: Pick<Platforms, "chat">;
+  notifier: EventNotifier;
 }
 
 export interface TemplateParts extends TemplateRouteParts {

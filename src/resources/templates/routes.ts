@@ -1,3 +1,4 @@
+import { pauseForTemplate } from "../../domain/batches/change-batch.ts";
 import { type ChannelAccess, openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
 import { answerAsOf, cacheTemplates } from "../../domain/channels/template-cache.ts";
 import { type Requester, toRequester } from "../../domain/tenants/audit-actors.ts";
@@ -156,8 +157,11 @@ async function removeTemplate(
   if (String(answer.body.success) === "false")
     return { success: false, status_code, message: "The platform did not delete the template" };
   const { wabaId } = number;
-  await tryCacheWrite(parts, access, () =>
-    deleteTemplates(parts.db, requester.clientId, { wabaId, name, hsmId }),
-  );
+  await tryCacheWrite(parts, access, async () => {
+    const { clientId } = requester;
+    const stored = await deleteTemplates(parts.db, clientId, { wabaId, name, hsmId });
+    const languages = hsmId === undefined ? null : stored;
+    await pauseForTemplate(parts, clientId, { wabaId, name, languages });
+  });
   return { success: true, status_code };
 }

@@ -13,7 +13,7 @@ export const CAUSE_SECTIONS = {
   backend: "Your backend",
 } as const;
 
-/** ok: the platform has the message. unknown: it may have it. */
+/** ok: the platform has the message, or it was cancelled. unknown: the platform may have it. */
 export const VERDICTS = ["ok", "waiting", "failed", "unknown"] as const;
 
 /** A platform's code, alone or with its subcode, a range of codes, or a word of Herald. */

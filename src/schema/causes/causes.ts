@@ -20,12 +20,17 @@ const REACHED = defineCauses(
     },
     delivered: { summary: "The message has arrived on the recipient's device." },
     read: { summary: "The recipient has read the message." },
+    cancelled: { summary: "The message was cancelled before it was sent, alone or with its batch." },
   },
 );
 
 const WAITING = defineCauses(
   { ...PROGRESS, verdict: "waiting" },
   {
+    scheduled: {
+      summary: "The message is scheduled, and its time has not come yet.",
+      nextStep: "No action is needed: the message is sent at `until`.",
+    },
     queued: {
       summary: "The message is due and waits for a free dispatcher.",
       nextStep:
@@ -49,6 +54,12 @@ const WAITING = defineCauses(
         "The platform no longer accepts the channel's access token, so the message waits until the channel is connected again.",
       whoActs: "you",
       nextStep: "Connect the channel again before `until`; its messages are sent then.",
+    },
+    batch_paused: {
+      summary: "The batch of the message is paused.",
+      whoActs: "you",
+      nextStep:
+        "Read `pause_reason` with GET /api/outbound/batches/{batch_id}. Connect the channel again, or correct the template or the cause of the failures, if that is the reason; then resume the batch with POST /api/outbound/batches/{batch_id}/resume, or cancel it.",
     },
     hold: {
       summary: "The operator has stopped all sending for the moment.",
@@ -111,34 +122,34 @@ const HERALD = defineCauses(
   },
 );
 
-/** Reasons of a message that the platform has, and whose events your backend has not got. */
+/** Reasons of a message that is ok, and whose events your backend has not got. */
 const BACKEND = defineCauses(
   { section: "backend", whoActs: "you" },
   {
     backend_unavailable: {
       verdict: "waiting",
       summary:
-        "The platform has the message, but your backend failed repeatedly and gets no events at the moment.",
+        "Nothing is left to send, but your backend failed repeatedly and gets no events at the moment.",
       nextStep:
         "Make your backend answer with a 2xx status. Herald tests it at `until` and then delivers what waits.",
     },
     backend_retry: {
       verdict: "waiting",
-      summary: "The platform has the message, but your backend has not accepted an event about it yet.",
+      summary: "Nothing is left to send, but your backend has not accepted an event about it yet.",
       nextStep:
         "Make your backend answer with a 2xx status; GET /api/webhooks/events?message_id= shows what it answered.",
     },
     delivery_failed: {
       verdict: "failed",
       summary:
-        "The platform has the message, but an event about it could not be delivered to your backend and is no longer tried.",
+        "Nothing is left to send, but an event about it could not be delivered to your backend and is no longer tried.",
       nextStep:
         "Correct your backend, find the event with GET /api/webhooks/events?message_id=, and send it again with POST /api/webhooks/events/{id}/retry.",
     },
     quarantined: {
       verdict: "failed",
       summary:
-        "The platform has the message, but Herald no longer delivers an event about it, because Herald's processes stopped during five attempts.",
+        "Nothing is left to send, but Herald no longer delivers an event about it, because Herald's processes stopped during five attempts.",
       nextStep:
         "Tell the operator, find the event with GET /api/webhooks/events?message_id=, and send it again with POST /api/webhooks/events/{id}/retry.",
     },

@@ -30,6 +30,7 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
   "message.received": "A person sent a message to the channel",
   "message.status": "The platform reported a new status of a message you sent",
   "message.send_result": "The platform accepted or rejected a message, or its outcome is unknown",
+  "batch.updated": "A batch started, paused, continued, ended or was cancelled",
   "template.status_updated": "The review of a template ended, or its status changed",
   "template.quality_updated": "The platform changed the quality score of a template",
   "template.category_updated": "The platform moved a template to another category",

@@ -1,3 +1,4 @@
+import { BATCH_EXAMPLE, batchState } from "../batches.ts";
 import { MESSAGE_STATUSES, PLATFORMS } from "../enumerations.ts";
 import { messageError } from "../messages.ts";
 import { knownOrOther, nullable, object, oneOf, openObject, prefixedId, Type, timestamp } from "../types.ts";
@@ -103,8 +104,13 @@ const messageStatus = object(
     platform_message_id: nullable(Type.String({ examples: [PLATFORM_MESSAGE_ID] })),
     status: knownOrOther(
       oneOf(
-        MESSAGE_STATUSES.filter((status) => ["sent", "delivered", "read", "failed"].includes(status)),
-        { description: "The platform's word; `played` and others are possible" },
+        MESSAGE_STATUSES.filter((status) =>
+          ["sent", "delivered", "read", "failed", "cancelled"].includes(status),
+        ),
+        {
+          description:
+            "The platform's word; `played` and others are possible. `cancelled`: you cancelled the message before it was sent",
+        },
       ),
     ),
     at,
@@ -181,6 +187,22 @@ export const MESSAGE_PAYLOADS = {
       channel_id: EXAMPLE_CHANNEL,
       external_ref: "order-1042",
       data: { message_id: MESSAGE_ID, outcome: "accepted", platform_message_id: PLATFORM_MESSAGE_ID },
+    },
+  }),
+  "batch.updated": eventPayload("batch.updated", {
+    keys: PLATFORMS,
+    always: ["channel_id"],
+    sometimes: ["channel_external_ref"],
+    data: object(batchState, { title: "BatchUpdate" }),
+    example: {
+      channel_id: EXAMPLE_CHANNEL,
+      data: {
+        batch_id: BATCH_EXAMPLE.batch_id,
+        name: BATCH_EXAMPLE.name,
+        status: "paused",
+        pause_reason: "template",
+        counts: BATCH_EXAMPLE.counts,
+      },
     },
   }),
 };

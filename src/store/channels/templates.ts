@@ -119,15 +119,17 @@ const DELETE_NAMED = sql(`
   where client_id = $1
   and waba_id = $2
   and name = $3
-  and ($4::text is null or hsm_id = $4)`);
+  and ($4::text is null or hsm_id = $4)
+  returning language`);
 
-/** Deletes all translations of the name, or only the one with `hsmId`. */
+/** Deletes all translations of the name, or only the one with `hsmId`; returns the languages of those that were stored. */
 export async function deleteTemplates(
   db: Queryable,
   clientId: string,
   { wabaId, name, hsmId }: { wabaId: string; name: string; hsmId?: string | undefined },
-): Promise<void> {
-  await db.query(DELETE_NAMED, [clientId, wabaId, name, hsmId ?? null]);
+): Promise<string[]> {
+  const rows = await db.query<{ language: string }>(DELETE_NAMED, [clientId, wabaId, name, hsmId ?? null]);
+  return rows.map(({ language }) => language);
 }
 
 const DELETE_OTHERS = sql(`

@@ -7,6 +7,8 @@ export interface PartitionGroup {
   tables: readonly [string, ...string[]];
   /** A table without partitions, with a row for each row of theirs that is still to be processed. */
   queue?: string;
+  /** SQL: the rows of one of the tables, or of its partition, that are still needed. */
+  neededRows?(table: string): string;
 }
 
 export const EVENT_TABLES: PartitionGroup = {
@@ -14,7 +16,24 @@ export const EVENT_TABLES: PartitionGroup = {
   tables: ["events", "deliveries", "attempts"],
   queue: "delivery_queue",
 };
-export const MESSAGE_TABLES: PartitionGroup = { prefix: "msg", tables: ["messages"] };
+/**
+ * A message may be scheduled for a later time than its retention, and its batch may be paused for long. All messages of an
+ * unfinished batch are needed, because they are counted.
+ */
+export const MESSAGE_TABLES: PartitionGroup = {
+  prefix: "msg",
+  tables: ["messages"],
+  neededRows: (table) => `
+    select m.*
+    from sends s
+    join ${table} m on m.client_id = s.client_id and m.id = s.id
+    where s.state <> 'unknown'
+    union
+    select m.*
+    from batches b
+    join ${table} m on m.client_id = b.client_id and m.batch_id = b.id
+    where b.finished_at is null`,
+};
 
 /** Milliseconds since 1970; `to` is exclusive. */
 interface TimeRange {
@@ -101,30 +120,50 @@ async function createPartition(
 }
 
 /**
- * Drops ranges that end by `before` and deletes older rows of the default partitions; returns how many
- * ranges.
+ * Drops ranges that end by `before` and deletes older rows of the default partitions, apart from those that are still needed;
+ * returns how many ranges.
  */
 export async function dropPartitions(db: Database, group: PartitionGroup, before: number): Promise<number> {
-  const expired = (await listRanges(db, group)).filter(({ to }) => to <= before);
-  for (const range of expired) await db.transaction((tx) => dropRange(tx, group, range));
+  let dropped = 0;
+  while (await db.transaction((tx) => dropFirstRange(tx, group, before))) dropped++;
   for (const table of group.tables) await db.query(deleteFromDefault(table, group, before));
-  return expired.length;
+  return dropped;
 }
 
 /** Deletes rows of a default partition, and those of the queue that belong to them. */
-function deleteFromDefault(table: string, { prefix, queue }: PartitionGroup, before: number): string {
-  const deletion = `delete from ${table}_default where id < '${firstIdAt(prefix, before)}'`;
+function deleteFromDefault(
+  table: string,
+  { prefix, queue, neededRows }: PartitionGroup,
+  before: number,
+): string {
+  const kept = neededRows
+    ? `and (d.client_id, d.id) not in (select n.client_id, n.id from (${neededRows(`${table}_default`)}) n)`
+    : "";
+  const deletion = `delete from ${table}_default d where d.id < '${firstIdAt(prefix, before)}' ${kept}`;
   if (!queue) return deletion;
-  return `with deleted as (${deletion} returning id) delete from ${queue} q using deleted d where q.id = d.id`;
+  return `with deleted as (${deletion} returning d.id) delete from ${queue} q using deleted d where q.id = d.id`;
 }
 
-async function dropRange(
-  tx: Queryable,
-  { prefix, tables, queue }: PartitionGroup,
-  range: TimeRange,
-): Promise<void> {
+/** Drops one range per transaction, so that its locks are held briefly. False when none ends by `before`. */
+async function dropFirstRange(tx: Queryable, group: PartitionGroup, before: number): Promise<boolean> {
   await tx.query(LOCK_PARTITIONS);
+  const [first] = await listRanges(tx, group);
+  if (!first || first.to > before) return false;
+  await dropRange(tx, group, first);
+  return true;
+}
+
+/** Moves the needed rows into the default partitions: the others of the range, of all clients, are deleted in time. */
+async function dropRange(tx: Queryable, group: PartitionGroup, range: TimeRange): Promise<void> {
+  const { prefix, tables, queue, neededRows } = group;
   await tx.query(SET_LOCK_TIMEOUT);
-  for (const table of tables) await tx.query(`drop table if exists ${partitionNameOf(table, range)}`);
+  for (const table of tables) {
+    const name = partitionNameOf(table, range);
+    if (neededRows) {
+      await tx.query(`alter table ${table} detach partition ${name}`);
+      await tx.query(`insert into ${table}_default ${neededRows(name)}`);
+    }
+    await tx.query(`drop table ${name}`);
+  }
   if (queue) await tx.query(`delete from ${queue} where id < '${firstIdAt(prefix, range.to)}'`);
 }

@@ -9,14 +9,25 @@ export interface QueueGroup {
   /**
    * in_flight: claimed. unknown: sent, and the outcome is awaited. Otherwise why the rows wait. due: for a dispatcher.
    * rate: for their channel's share. retry: for the next attempt. order: for an earlier message to the same
-   * person. reconnect: for their channel.
+   * person. reconnect: for their channel. scheduled: for their time. paused: for their batch, which is paused.
    */
-  situation: "in_flight" | "unknown" | "due" | "rate" | "retry" | "order" | "reconnect";
+  situation:
+    | "in_flight"
+    | "unknown"
+    | "due"
+    | "rate"
+    | "retry"
+    | "order"
+    | "reconnect"
+    | "scheduled"
+    | "paused";
   count: number;
   /** The earliest due time of the rows. */
   next_attempt_at: Date | null;
   /** The id of the row that was accepted first. */
   oldest_id: string;
+  /** The earliest time from which on they were to be sent: a message that was scheduled, or whose batch was resumed, does not wait before. */
+  active_since?: Date;
 }
 
 export interface DeliveryGroup extends QueueGroup {

@@ -3,6 +3,7 @@ import { textArray, uuidArray } from "../database/binary-arrays.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { selectAliveClients } from "../tenants/clients.ts";
 import { IDEMPOTENCY_KEY_TTL_MS } from "../tenants/idempotency-keys.ts";
+import { firstTimeline } from "./lifecycle.ts";
 import { isBlockingLaterSends } from "./send-order.ts";
 
 /** A message to accept, with its idempotency key if the request has one. */
@@ -17,6 +18,9 @@ export interface NewMessage {
   content: string;
   options: string | null;
   external_ref: string | null;
+  /** When the message is to be sent; null when that is as soon as possible. */
+  send_at: Date | null;
+  status: "queued" | "scheduled";
   /** The request that the message was accepted with. */
   request_id: string;
   key_id: string | null;
@@ -35,7 +39,7 @@ const ACCEPT = sql(`
     select *
     from unnest(
       $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-      $10::text[], $11::uuid[], $12::uuid[], $13::text[]
+      $10::text[], $11::uuid[], $12::uuid[], $13::text[], $17::timestamptz[], $18::text[]
     ) as i (
       client_id,
       id,
@@ -49,7 +53,9 @@ const ACCEPT = sql(`
       request_id,
       key_id,
       fingerprint,
-      reply_sealed
+      reply_sealed,
+      send_at,
+      status
     )
   ),
   ${selectAliveClients("select client_id from input")},
@@ -79,19 +85,22 @@ const ACCEPT = sql(`
   ),
   recorded as (
     insert into messages (
-      client_id, id, channel_id, platform, recipient, recipient_kind, type, content, options, external_ref, request_id
+      client_id, id, channel_id, platform, recipient, recipient_kind, type, content, options, external_ref, request_id,
+      send_at, status, timeline
     )
     select
-      client_id, id, channel_id, platform, recipient, recipient_kind, type, content, options, external_ref, request_id
+      client_id, id, channel_id, platform, recipient, recipient_kind, type, content, options, external_ref, request_id,
+      send_at, status, ${firstTimeline("status")}
     from accepted
   ),
   last_sends as materialized (
     select a.channel_id, a.recipient, last.client_id, last.id
-    from (select distinct channel_id, recipient from accepted) a
+    from (select distinct channel_id, recipient from accepted where status = 'queued') a
     cross join lateral (
       select earlier.client_id, earlier.id
       from sends earlier
       where earlier.channel_id = a.channel_id
+      and earlier.batch_id = ''
       and earlier.recipient = a.recipient
       and ${isBlockingLaterSends("earlier", "$16")}
       order by earlier.place desc
@@ -114,6 +123,7 @@ const ACCEPT = sql(`
       select
       from sends earlier
       where earlier.channel_id = l.channel_id
+      and earlier.batch_id = ''
       and earlier.recipient = l.recipient
       and earlier.id <> l.id
       and ${isBlockingLaterSends("earlier", "$16")}
@@ -122,19 +132,20 @@ const ACCEPT = sql(`
   placed as (
     select
       a.*,
-      row_number() over (partition by a.channel_id, a.recipient order by a.id) > 1
+      row_number() over (partition by a.channel_id, a.recipient, a.status order by a.id) > 1
       or (a.channel_id, a.recipient) in (select channel_id, recipient from blocked) as is_behind
     from accepted a
   ),
   to_send as (
-    insert into sends (client_id, id, channel_id, recipient, state, expires_at)
+    insert into sends (client_id, id, channel_id, recipient, state, next_attempt_at, expires_at)
     select
       client_id,
       id,
       channel_id,
       recipient,
-      case when is_behind then 'behind' else 'waiting' end,
-      now() + $15 * interval '1 millisecond'
+      case when status = 'scheduled' then 'scheduled' when is_behind then 'behind' else 'waiting' end,
+      case when status = 'scheduled' then send_at else now() end,
+      case when status = 'scheduled' then send_at else now() end + $15 * interval '1 millisecond'
     from placed
     order by id
     returning id, state
@@ -142,7 +153,7 @@ const ACCEPT = sql(`
   select id, state = 'waiting' as "isDue"
   from to_send`);
 
-/** Returns the accepted ids; true when due, false when behind another message. Keys must be unique in the list. */
+/** Returns the accepted ids; true when due, false when scheduled or behind another message. Keys must be unique in the list. */
 export async function acceptMessages(
   db: Queryable,
   messages: readonly NewMessage[],
@@ -165,6 +176,8 @@ export async function acceptMessages(
     IDEMPOTENCY_KEY_TTL_MS,
     SEND_TTL_MS,
     MAX_BLOCKING_RETRY_MS,
+    column("send_at"),
+    textArray(column("status")),
   ];
   const rows = await db.query<{ id: string; isDue: boolean }>(ACCEPT, values);
   return new Map(rows.map(({ id, isDue }) => [id, isDue]));

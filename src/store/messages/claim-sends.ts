@@ -48,6 +48,22 @@ const selectKeys = (name: string, condition: string, last: string) => `${name} a
 /** Suspects come first: many of them must not keep the other keys out. */
 const MAX_POLLED_SUSPECTS = 100;
 
+/**
+ * SQL: true when the sends of this batch may be claimed. Those of a cancelled one are the rest of what was in flight: cancelling
+ * has deleted all others. A finished one has a send when the dispatcher of an unknown one reports that it was not sent.
+ */
+const isBatchActive = (clientId: string, batchId: string): string => `(
+    ${batchId} = ''
+    or exists (
+      select
+      from batches b
+      where b.client_id = ${clientId}
+      and b.id = ${batchId}
+      and b.status in ('running', 'cancelled', 'finished')
+      and b.expires_at > now()
+    )
+  )`;
+
 /** Its cost is the number of keys, not of sends. */
 const POLL = sql(`
   with recursive ${selectKeys("keys", IS_NOT_SUSPECT, "($1, $2)")},
@@ -67,6 +83,7 @@ const POLL = sql(`
   from found f
   join channels c on c.id = f.channel_id and c.status = 'connected'
   where f.after <= now()
+  and ${isBatchActive("c.client_id", "f.batch_id")}
   order by f.is_suspect desc, f.channel_id, f.batch_id
   limit $3`);
 
@@ -99,7 +116,10 @@ export interface ClaimedSend {
   recipient: string;
   platform: string;
   type: string;
-  content: string;
+  /** JSON; in a batch: of the fields that replace those of the batch's content, null without any. */
+  content: string | null;
+  /** JSON of the content that the messages of a batch share; null outside of a batch. */
+  batch_content: string | null;
   options: string | null;
   external_ref: string | null;
   channel_external_ref: string | null;
@@ -171,6 +191,7 @@ const CLAIM = sql(`
     ) found
     where ${IS_NOT_HELD}
     and ${COMMIT_IN_MEMORY}
+    and ${isBatchActive("wanted.client_id", "wanted.batch_id")}
   ),
   claimed as (
     update sends s
@@ -181,11 +202,22 @@ const CLAIM = sql(`
       s.recipient, s.channel_id, s.batch_id, s.${IS_SUSPECT} as is_suspect
   )
   select
-    s.*, c.waba_id, c.phone_number_id, c.page_id, c.token_sealed, c.external_ref as channel_external_ref,
-    m.platform, m.type, m.content, m.options, m.external_ref, m.status not in ${UNSETTLED_STATUSES} as is_settled
+    s.client_id, s.id, s.attempts, s.last_error, s.parts_sent, s.platform_message_id, s.next_attempt_at,
+    least(s.expires_at, b.expires_at) as expires_at, s.recipient, s.channel_id, s.batch_id, s.is_suspect,
+    c.waba_id, c.phone_number_id, c.page_id, c.token_sealed, c.external_ref as channel_external_ref,
+    m.platform, m.type, m.content, b.content as batch_content, m.options, m.external_ref,
+    m.status not in ${UNSETTLED_STATUSES} as is_settled
   from claimed s
   join messages m on m.client_id = s.client_id and m.id = s.id
-  join channels c on c.id = s.channel_id`);
+  join channels c on c.id = s.channel_id
+  left join lateral (
+    select content, expires_at
+    from batches
+    where s.batch_id <> ''
+    and client_id = s.client_id
+    and id = s.batch_id
+    limit 1
+  ) b on true`);
 
 export interface SendLease {
   token: string;

@@ -15,6 +15,8 @@ export interface ExplainedRow extends MessageRow {
   last_attempt_at: string | null;
   last_attempt_error: string | null;
   channel_status: string | null;
+  /** Since when its batch is paused; null if it is not. */
+  paused_at: Date | null;
   held_since: Date | null;
 }
 
@@ -23,10 +25,12 @@ const FIND = sql(`
     ${MESSAGE_COLUMNS}, m.platform_attempts -> -1 ->> 'at' as last_attempt_at,
     m.platform_attempts -> -1 ->> 'error' as last_attempt_error,
     ${situationOf("s", "s.next_attempt_at <= now()")} as situation,
-    s.next_attempt_at, s.expires_at, s.claimed_at, c.status as channel_status, h.since as held_since
+    s.next_attempt_at, least(s.expires_at, b.expires_at) as expires_at, s.claimed_at, c.status as channel_status, b.paused_at,
+    h.since as held_since
   from messages m
   left join sends s on s.client_id = m.client_id and s.id = m.id
   left join channels c on c.client_id = m.client_id and c.id = m.channel_id
+  left join batches b on b.client_id = m.client_id and b.id = m.batch_id
   left join queue_hold h on true
   where m.client_id = $1
   and m.id = $2`);

@@ -1,6 +1,8 @@
+import { firstIdAt } from "../../runtime/ids.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { IS_QUARANTINED, isLeaseExpired, LEASE_LIMITS } from "../processes/workers.ts";
 import {
+  FINISHED_AT,
   SETTLED_COLUMNS,
   type SettledSend,
   type StoredError,
@@ -36,6 +38,7 @@ const failStatement = (condition: string, { error, code }: { error: string; code
   set
     status = 'failed',
     failed_at = now(),
+    finished_at = ${FINISHED_AT},
     timeline = ${sendingStep("o.started_at")} || m.timeline || jsonb_build_array(jsonb_build_object('status', 'failed', 'at', now())),
     error = o.error,
     error_code = o.error_code,
@@ -56,14 +59,23 @@ const FAIL_UNKNOWN = sql(
   failStatement("s.state = 'unknown' and s.next_attempt_at <= now()", FIRST_PARAMETERS),
 );
 
+/** The last error of the send, or a StoredError in the first two parameters when it has none. */
+const LAST_ERROR = {
+  error: "coalesce(s.last_error, $1)",
+  code: "case when s.last_error is null then $2 else s.last_error_code end",
+};
+
 const FAIL_EXPIRED = sql(
   failStatement(`s.state in ${UNLEASED_STATES} and s.expires_at <= now()`, {
-    error: "case when c.status <> 'connected' then $3 else coalesce(s.last_error, $1) end",
-    code: "case when c.status <> 'connected' then $4 else case when s.last_error is null then $2 else s.last_error_code end end",
+    error: `case when c.status <> 'connected' then $3 else ${LAST_ERROR.error} end`,
+    code: `case when c.status <> 'connected' then $4 else ${LAST_ERROR.code} end`,
   }),
 );
 
-/** Finds each channel with one index access: a scan of all sends would take longer the more of them wait. */
+/**
+ * Finds each channel with one index access: a scan of all sends would take longer the more of them wait. The sends of a batch
+ * stay: the batch is paused.
+ */
 const LIST_DISCONNECTED_CHANNELS = sql(`
   with recursive found as (
     (
@@ -89,7 +101,7 @@ const LIST_DISCONNECTED_CHANNELS = sql(`
 
 const FAIL_DISCONNECTED = sql(
   failStatement(
-    `s.channel_id = any($3) and s.state in ${UNLEASED_STATES} and c.status = 'disconnected'`,
+    `s.channel_id = any($3) and s.batch_id = '' and s.state in ${UNLEASED_STATES} and c.status = 'disconnected'`,
     FIRST_PARAMETERS,
   ),
 );
@@ -110,7 +122,7 @@ export const failExpired = (
     [expired, unconnected].flatMap(({ error, error_code }) => [error, error_code]),
   );
 
-/** Fails sends whose channel was disconnected. */
+/** Fails single sends whose channel was disconnected. */
 export async function failDisconnected(
   tx: Queryable,
   { error, error_code }: StoredError,
@@ -120,36 +132,66 @@ export async function failDisconnected(
   return tx.query<SettledSend>(FAIL_DISCONNECTED, [error, error_code, channels.map(({ id }) => id)]);
 }
 
+const LIST_EXPIRED_BATCHES = sql(`
+  select client_id, id
+  from batches
+  where finished_at is null
+  and status in ('running', 'cancelled')
+  and expires_at <= now()
+  limit 10`);
+
+const FAIL_EXPIRED_OF_BATCH = sql(
+  failStatement(
+    `s.client_id = $3 and s.batch_id = $4 and s.batch_id <> '' and s.state in ${UNLEASED_STATES}`,
+    LAST_ERROR,
+  ),
+);
+
+/** Fails sends of batches that have expired, with their last error. A batch that is paused does not expire. */
+export async function failExpiredOfBatches(
+  tx: Queryable,
+  { error, error_code }: StoredError,
+): Promise<SettledSend[]> {
+  const batches = await tx.query<{ client_id: string; id: string }>(LIST_EXPIRED_BATCHES);
+  const failed: SettledSend[] = [];
+  for (const { client_id, id } of batches)
+    failed.push(...(await tx.query<SettledSend>(FAIL_EXPIRED_OF_BATCH, [error, error_code, client_id, id])));
+  return failed;
+}
+
 /** Fails sends whose dispatchers died before they sent anything. */
 export const failQuarantined = (tx: Queryable, { error, error_code }: StoredError): Promise<SettledSend[]> =>
   tx.query<SettledSend>(FAIL_QUARANTINED, [error, error_code]);
 
-/** Selects queued messages of a client: those with an id below `before`. */
+/** Selects messages of a client: those accepted before this time, and not scheduled for it or later. */
 export interface DiscardScope {
   clientId: string;
-  before: string;
+  before: Date;
 }
 
-const IS_IN_SCOPE = "s.client_id = $3 and s.id < $4";
+const IS_IN_SCOPE = `s.client_id = $3
+    and s.id < $4
+    and (s.state in ${TO_BE_SENT_STATES} or s.state = 'scheduled' and s.next_attempt_at < $5)`;
 
 /** SQL: true for a send that no living dispatcher has claimed and whose request was not written. */
 const IS_DISCARDABLE = `(
       s.state in ${UNLEASED_STATES}
+      or s.state = 'scheduled'
       or s.state = 'claimed' and s.sending_at is null and ${isLeaseExpired("s")}
     )`;
 
-const DISCARD = sql(failStatement(`${IS_IN_SCOPE} and ${IS_DISCARDABLE}`, { error: "$5", code: "$6" }));
+const DISCARD = sql(failStatement(`${IS_IN_SCOPE} and ${IS_DISCARDABLE}`, { error: "$6", code: "$7" }));
 
 const COUNT = sql(`
   select count(*)::integer as total, (count(*) filter (where ${IS_DISCARDABLE}))::integer as discardable
   from sends s
-  where ${IS_IN_SCOPE}
-  and s.state in ${TO_BE_SENT_STATES}`);
+  where ${IS_IN_SCOPE}`);
 
 const valuesOf = ({ clientId, before }: DiscardScope) => [
   LEASE_LIMITS.deadAfter,
   LEASE_LIMITS.maxLeaseMs,
   clientId,
+  firstIdAt("msg", before.getTime()),
   before,
 ];
 

@@ -1,6 +1,14 @@
+import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/events.ts";
-import { appendAttempt, type PlatformAttempt, sendingStep, UNSETTLED_STATUSES } from "./lifecycle.ts";
+import {
+  appendAttempt,
+  FINISHED_AT,
+  type PlatformAttempt,
+  sendingStep,
+  UNSETTLED_STATUSES,
+} from "./lifecycle.ts";
+import type { ChannelRecipient } from "./send-order.ts";
 
 /**
  * Outcome of a claimed send. accepted: the platform has the message. refused: it failed for good. settled: a status webhook
@@ -51,7 +59,7 @@ const FINISH = sql(`
   ),
   held as materialized (
     select
-      s.client_id, s.id, s.channel_id, s.recipient, s.started_at,
+      s.client_id, s.id, s.channel_id, s.batch_id, s.recipient, s.started_at,
       -- The recovery has already counted and recorded the attempt of a send that it marked as unknown.
       s.state <> 'claimed' as is_counted,
       s.attempts + (s.state = 'claimed' and i.attempt is not null)::integer as attempts,
@@ -74,6 +82,8 @@ const FINISH = sql(`
       state = case h.outcome when 'unknown' then 'unknown' else 'waiting' end,
       attempts = h.attempts,
       next_attempt_at = coalesce(now() + h.delay_ms * interval '1 millisecond', s.next_attempt_at),
+      -- The batch of a send that was unknown may be finished: its expiry no longer ends the send.
+      expires_at = case when h.is_counted then least(s.expires_at, now() + $2 * interval '1 millisecond') else s.expires_at end,
       parts_sent = h.parts_sent,
       platform_message_id = h.platform_message_id,
       last_error = coalesce(h.error, s.last_error),
@@ -108,6 +118,7 @@ const FINISH = sql(`
         else m.error_code
       end,
       failed_at = case when h.outcome = 'refused' then now() else m.failed_at end,
+      finished_at = case when h.outcome in ('accepted', 'refused') then ${FINISHED_AT} else m.finished_at end,
       attempts = h.attempts,
       platform_attempts = ${appendAttempt(
         "case when h.is_counted then m.platform_attempts - (-1) else m.platform_attempts end",
@@ -119,14 +130,10 @@ const FINISH = sql(`
     and h.outcome <> 'settled'
     and (h.outcome <> 'waiting' or h.attempt is not null)
   )
-  select id, channel_id, recipient
+  select id, channel_id, batch_id, recipient
   from held`);
 
-interface FinishedSend {
-  id: string;
-  channel_id: string;
-  recipient: string;
-}
+type FinishedSend = ChannelRecipient & { id: string };
 
 const withoutNulls = (attempt: PlatformAttempt): Partial<PlatformAttempt> =>
   Object.fromEntries(Object.entries(attempt).filter(([, value]) => value !== null));
@@ -137,5 +144,5 @@ export function finishSends(tx: Queryable, finishes: readonly SendFinish[]): Pro
     ...finish,
     attempt: finish.attempt && withoutNulls(finish.attempt),
   }));
-  return tx.query<FinishedSend>(FINISH, [JSON.stringify(input)]);
+  return tx.query<FinishedSend>(FINISH, [JSON.stringify(input), SEND_TTL_MS]);
 }

@@ -8,7 +8,9 @@
  * steps.
  */
 export const MESSAGE_TRANSITIONS = {
-  queued: ["accepted", "sent", "delivered", "read", "failed", "unknown"],
+  /** The recovery of sends makes it queued at its time. */
+  scheduled: ["queued", "failed", "cancelled"],
+  queued: ["accepted", "sent", "delivered", "read", "failed", "unknown", "cancelled"],
   /**
    * The platform may have accepted the message. After SEND_UNKNOWN_SECONDS it fails with `outcome_unknown`,
    * but status webhooks still move it as if it were unknown.
@@ -19,12 +21,15 @@ export const MESSAGE_TRANSITIONS = {
   delivered: ["read"],
   read: [],
   failed: [],
+  cancelled: [],
 } as const;
 
 type StoredMessageStatus = keyof typeof MESSAGE_TRANSITIONS;
 
 /** Allowed next states of a send. There is no final state: the row is deleted. */
 export const SEND_STATES = {
+  /** Is not due yet. It has no place among the messages to the same person before its time. */
+  scheduled: { next: ["behind", "waiting"], isLeased: false, isToBeSent: false },
   /** Waits for an earlier message to the same person. */
   behind: { next: ["waiting"], isLeased: false, isToBeSent: true },
   waiting: { next: ["claimed"], isLeased: false, isToBeSent: true },
@@ -39,6 +44,8 @@ type SendState = keyof typeof SEND_STATES;
 const statuses = Object.keys(MESSAGE_TRANSITIONS) as StoredMessageStatus[];
 const transitionsOf = (status: StoredMessageStatus): readonly StoredMessageStatus[] =>
   MESSAGE_TRANSITIONS[status];
+const canBecome = (status: StoredMessageStatus, next: string): boolean =>
+  transitionsOf(status).some((name) => name === next);
 
 const sqlList = (names: readonly string[]): string => `(${names.map((name) => `'${name}'`).join(", ")})`;
 
@@ -47,12 +54,15 @@ const sendStatesWhere = (isWanted: (state: (typeof SEND_STATES)[SendState]) => b
 
 /** SQL list: statuses of a message whose sending is not settled. */
 export const UNSETTLED_STATUSES = sqlList(
-  statuses.filter((status) => transitionsOf(status).includes("accepted")),
+  statuses.filter((status) => ["queued", "accepted"].some((next) => canBecome(status, next))),
 );
 
-/** SQL lists: states of sends that are still to be sent, and of those that are not claimed. */
+/** SQL lists: states of sends that are to be sent now, and of those that are not claimed. */
 export const TO_BE_SENT_STATES = sendStatesWhere(({ isToBeSent }) => isToBeSent);
 export const UNLEASED_STATES = sendStatesWhere(({ isToBeSent, isLeased }) => isToBeSent && !isLeased);
+/** SQL: true for a send that can be cancelled: no dispatcher has it, and no part of it was sent. */
+export const isCancellable = (send: string): string =>
+  `(${send}.state in ${sqlList(["scheduled", "behind", "waiting"] satisfies SendState[])} and ${send}.parts_sent = 0)`;
 
 const PAIRS = statuses.flatMap((from) => transitionsOf(from).map((to) => `('${from}', '${to}')`)).join(", ");
 
@@ -78,13 +88,16 @@ export interface StoredError {
 }
 
 export interface SettledSend extends MessageEventRow {
+  /** Empty for a single message. */
+  batch_id: string;
   /** Error of a failed message, as JSON. */
   error: string | null;
 }
 
 /** Columns of SettledSend, from the message `m`. */
 export const SETTLED_COLUMNS = `
-    m.client_id, m.id, m.channel_id, m.platform, m.recipient, m.platform_message_id, m.error, m.external_ref,
+    m.client_id, m.id, m.channel_id, coalesce(m.batch_id, '') as batch_id, m.platform, m.recipient,
+    m.platform_message_id, m.error, m.external_ref,
     (select c.external_ref from channels c where c.client_id = m.client_id and c.id = m.channel_id) as channel_external_ref`;
 
 /**
@@ -95,6 +108,15 @@ export const sendingStep = (startedAt: string): string => `case
       when ${startedAt} is null or m.timeline @> '[{"status": "sending"}]' then '[]'
       else jsonb_build_array(jsonb_build_object('status', 'sending', 'at', ${startedAt}))
     end`;
+
+/** SQL: the timeline of a message that is accepted with this status. `queued` is not stored, unless the message was scheduled. */
+export const firstTimeline = (status: string): string => `case
+      when ${status} = 'scheduled' then jsonb_build_array(jsonb_build_object('status', 'scheduled', 'at', now()))
+      else '[]'
+    end`;
+
+/** SQL: `finished_at` of the message `m`, which has now been sent or has failed. */
+export const FINISHED_AT = "case when m.batch_id is not null then coalesce(m.finished_at, now()) end";
 
 /** An attempt to send a message to its platform, without its number. */
 export interface PlatformAttempt {

@@ -2,7 +2,7 @@ import { RECENT_ROW_MS, SEND_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { DAY } from "../../runtime/durations.ts";
 import { firstIdAt } from "../../runtime/ids.ts";
 import { type Queryable, sql } from "../database/database.ts";
-import { canMove, UNSETTLED_STATUSES } from "./lifecycle.ts";
+import { canMove, FINISHED_AT, UNSETTLED_STATUSES } from "./lifecycle.ts";
 import { type ChannelRecipient, releaseNextSends } from "./send-order.ts";
 
 /** Applies statuses that the platforms report; they only move messages forward. */
@@ -27,7 +27,8 @@ export interface MessageStatusUpdate {
 
 /**
  * Skips messages with another platform id unless $4. Locks sends, then messages, by id, like the dispatchers; claimed
- * sends stay. A failure undoes no arrival; a failed message moves only when its outcome was unknown.
+ * sends stay, and scheduled ones, which no status settles. A failure undoes no arrival; a failed message moves only when
+ * its outcome was unknown.
  * Settled messages accepted before $5 that fail or no longer fail are added to late_changes.
  */
 const APPLY = sql(`
@@ -78,8 +79,8 @@ const APPLY = sql(`
     and coalesce(h.sent, h.delivered, h.read, h.failed) is not null
     and s.client_id = h.client_id
     and s.id = h.id
-    and s.state <> 'claimed'
-    returning s.id, s.channel_id, s.recipient
+    and s.state not in ('claimed', 'scheduled')
+    returning s.id, s.channel_id, s.batch_id, s.recipient
   ),
   judged as materialized (
     select
@@ -109,7 +110,8 @@ const APPLY = sql(`
       error = case when j.status = 'failed' then j.error end,
       error_code = case when j.status = 'failed' then j.error_code end,
       outcome_unknown = false,
-      failed_at = case when j.status = 'failed' then now() end
+      failed_at = case when j.status = 'failed' then now() end,
+      finished_at = ${FINISHED_AT}
     from judged j
     where ${smallSetHint("j.id")}
     and j.status is not null
@@ -126,7 +128,7 @@ const APPLY = sql(`
     and stored_status not in ${UNSETTLED_STATUSES}
     and 'failed' in (stored_status, status)
   )
-  select j.place, j.id, j.external_ref, j.status is not null as moved, s.channel_id, s.recipient
+  select j.place, j.id, j.external_ref, j.status is not null as moved, s.channel_id, s.batch_id, s.recipient
   from judged j
   left join settled s on s.id = j.id`);
 

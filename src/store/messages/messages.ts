@@ -26,10 +26,13 @@ export interface MessageRow {
   platform_message_id: string | null;
   error: string | null;
   attempts: number;
+  batch_id: string | null;
+  send_at: Date | null;
 }
 
 export interface MessageFilters {
   channel_id?: string;
+  batch_id?: string;
   status?: string;
   to?: string;
   external_ref?: string;
@@ -48,7 +51,8 @@ const IS_STARTED = "s.state <> 'unknown' and s.started_at is not null";
 export const MESSAGE_COLUMNS = `
     m.id, m.channel_id, m.platform, m.recipient, m.recipient_kind, m.external_ref,
     case when m.status = 'queued' and ${IS_STARTED} then 'sending' else m.status end as status,
-    s.started_at, m.timeline, m.platform_message_id, m.error, coalesce(s.attempts, m.attempts) as attempts`;
+    s.started_at, m.timeline, m.platform_message_id, m.error, coalesce(s.attempts, m.attempts) as attempts,
+    m.batch_id, m.send_at`;
 
 const FIND = sql(`
   select ${MESSAGE_COLUMNS}
@@ -67,7 +71,12 @@ export async function findMessage(
 }
 
 /** Each column has an index ordered by id. */
-const FILTER_COLUMNS = { channel_id: "channel_id", to: "recipient", external_ref: "external_ref" } as const;
+const FILTER_COLUMNS = {
+  channel_id: "channel_id",
+  batch_id: "batch_id",
+  to: "recipient",
+  external_ref: "external_ref",
+} as const;
 type FilterName = keyof typeof FILTER_COLUMNS | "status";
 
 interface MessageFilter extends IndexedFilter {

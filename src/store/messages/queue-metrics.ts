@@ -1,14 +1,18 @@
+import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import type { FailureGroup, QueueGroup } from "../events/queue-metrics.ts";
 import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 
 /**
- * SQL: the situation of the send `send` in the channel `c`. All sends of a channel that is not connected wait for it. Whether
- * those that are due wait for their channel's rate is in Redis.
+ * SQL: the situation of the send `send` in the channel `c` and the batch `b`, if it has one. All sends of a paused batch wait for
+ * its resumption, and all others that are not scheduled and whose channel is not connected for the channel. Whether those
+ * that are due wait for their channel's rate is in Redis.
  */
 export const situationOf = (send: string, isDue: string): string => `case
       when ${send}.state = 'claimed' then 'in_flight'
       when ${send}.state = 'unknown' then 'unknown'
+      when b.status = 'paused' then 'paused'
+      when ${send}.state = 'scheduled' then 'scheduled'
       when c.status <> 'connected' then 'reconnect'
       when ${send}.state = 'behind' then 'order'
       when ${isDue} then 'due'
@@ -16,16 +20,16 @@ export const situationOf = (send: string, isDue: string): string => `case
     end`;
 
 /**
- * Counts by channel first, so that channels are joined to few rows. A status webhook may settle a message before its send
+ * Counts by channel and batch first, so that these are joined to few rows. A status webhook may settle a message before its send
  * becomes unknown: such a send awaits nothing. Only the messages of unknown sends are read, because these are few.
  */
 const GROUP_SENDS = sql(`
   with unfinished as (
-    select client_id, channel_id, id, state, next_attempt_at
+    select client_id, channel_id, batch_id, id, state, next_attempt_at, expires_at
     from sends
     where state <> 'unknown'
     union all
-    select client_id, channel_id, id, state, next_attempt_at
+    select client_id, channel_id, batch_id, id, state, next_attempt_at, expires_at
     from sends s
     where state = 'unknown'
     and (select m.status from messages m where m.client_id = s.client_id and m.id = s.id) in ${UNSETTLED_STATUSES}
@@ -34,23 +38,28 @@ const GROUP_SENDS = sql(`
     select
       client_id,
       channel_id,
+      batch_id,
       state,
       next_attempt_at <= now() as is_due,
       count(*) as count,
       min(next_attempt_at) as next_attempt_at,
+      min(expires_at) as expires_at,
       min(id) as oldest_id
     from unfinished
-    group by 1, 2, 3, 4
+    group by 1, 2, 3, 4, 5
   )
   select
     n.client_id,
     n.channel_id,
     ${situationOf("n", "n.is_due")} as situation,
-    n.count::integer as count,
-    n.next_attempt_at,
-    n.oldest_id
+    sum(n.count)::integer as count,
+    min(n.next_attempt_at) as next_attempt_at,
+    min(n.oldest_id) as oldest_id,
+    min(coalesce(b.active_since, n.expires_at - $1 * interval '1 millisecond')) as active_since
   from counted n
-  left join channels c on c.client_id = n.client_id and c.id = n.channel_id`);
+  left join channels c on c.client_id = n.client_id and c.id = n.channel_id
+  left join batches b on b.client_id = n.client_id and b.id = n.batch_id
+  group by 1, 2, 3`);
 
 const COUNT_FAILED = sql(`
   select client_id, false as is_bulk, count(*)::integer as count
@@ -66,7 +75,8 @@ export interface SendGroup extends QueueGroup {
 }
 
 /** Spans all clients: counts the sends that are not finished. */
-export const groupSends = (db: Queryable): Promise<SendGroup[]> => db.query<SendGroup>(GROUP_SENDS);
+export const groupSends = (db: Queryable): Promise<SendGroup[]> =>
+  db.query<SendGroup>(GROUP_SENDS, [SEND_TTL_MS]);
 
 /** Spans all clients: counts the messages that failed within this time. */
 export const countFailedMessages = (db: Queryable, withinMs: number): Promise<FailureGroup[]> =>

@@ -4,7 +4,7 @@ import type { DueSendKey } from "./claim-sends.ts";
 import { TO_BE_SENT_STATES } from "./lifecycle.ts";
 
 /**
- * The order of messages to one person on one channel. A send is `behind` while an earlier one blocks it: acceptMessages
+ * The order of messages to one person on one channel, among single messages and within each batch. A send is `behind` while an earlier one blocks it: acceptMessages
  * places it there. A send blocks later ones until it is sent, fails or is unknown, or until its retry is far away.
  * The transaction that ends this calls releaseNextSends, which makes the next send `waiting`. Two such transactions at the
  * same time may each leave it to the other: releaseMissedSends finds what they missed.
@@ -27,9 +27,10 @@ const RELEASE_FIRST = `
     select s.client_id, s.id
     from people p
     cross join lateral (
-      select client_id, id, channel_id, recipient, place
+      select client_id, id, channel_id, batch_id, recipient, place
       from sends
       where channel_id = p.channel_id
+      and batch_id = p.batch_id
       and recipient = p.recipient
       and state = 'behind'
       order by place
@@ -41,6 +42,7 @@ const RELEASE_FIRST = `
       select
       from sends earlier
       where earlier.channel_id = n.channel_id
+      and earlier.batch_id = n.batch_id
       and earlier.recipient = n.recipient
       and earlier.place < n.place
       and ${isBlockingLaterSends("earlier", "$1")}
@@ -67,13 +69,15 @@ const KEYS_OF_RELEASED = `
 /** Separate from the statement that finishes sends, which does not see sends accepted while it waited for locks. */
 const RELEASE_NEXT = sql(`
   with people as (
-    select distinct channel_id, recipient
-    from unnest($2::text[], $3::text[]) as p (channel_id, recipient)
+    select distinct channel_id, batch_id, recipient
+    from unnest($2::text[], $3::text[], $4::text[]) as p (channel_id, batch_id, recipient)
   ),${RELEASE_FIRST}${KEYS_OF_RELEASED}`);
 
-/** A person on a channel. */
+/** A person on a channel, in a batch or among single messages. */
 export interface ChannelRecipient {
   channel_id: string;
+  /** Empty for single messages. */
+  batch_id: string;
   recipient: string;
 }
 
@@ -86,6 +90,7 @@ export async function releaseNextSends(
   const values = [
     MAX_BLOCKING_RETRY_MS,
     recipients.map(({ channel_id }) => channel_id),
+    recipients.map(({ batch_id }) => batch_id),
     recipients.map(({ recipient }) => recipient),
   ];
   return tx.query<DueSendKey>(RELEASE_NEXT, values);
@@ -93,39 +98,47 @@ export async function releaseNextSends(
 
 const MAX_CHECKED_PEOPLE = 1_000;
 
-/** Finds each person with one index access, from the one after ($2, $3) on. */
+/** Finds each person with one index access, from the one after ($2, $3, $4) on. */
 const RELEASE_MISSED = sql(`
   with recursive found as (
     (
-      select channel_id, recipient
+      select channel_id, batch_id, recipient
       from sends
       where state = 'behind'
-      and (channel_id, recipient) > ($2, $3)
-      order by channel_id, recipient
+      and (channel_id, batch_id, recipient) > ($2, $3, $4)
+      order by channel_id, batch_id, recipient
       limit 1
     )
     union all
-    select n.channel_id, n.recipient
+    select n.channel_id, n.batch_id, n.recipient
     from found f
     cross join lateral (
-      select s.channel_id, s.recipient
+      select s.channel_id, s.batch_id, s.recipient
       from sends s
       where s.state = 'behind'
-      and (s.channel_id, s.recipient) > (f.channel_id, f.recipient)
-      order by s.channel_id, s.recipient
+      and (s.channel_id, s.batch_id, s.recipient) > (f.channel_id, f.batch_id, f.recipient)
+      order by s.channel_id, s.batch_id, s.recipient
       limit 1
     ) n
   ),
   people as materialized (
-    select channel_id, recipient
+    select channel_id, batch_id, recipient
     from found
     limit ${MAX_CHECKED_PEOPLE}
+  ),
+  last_person as (
+    select channel_id, batch_id, recipient
+    from people
+    order by channel_id desc, batch_id desc, recipient desc
+    limit 1
   ),${RELEASE_FIRST}
   select
     (select count(*)::integer from people) as checked,
-    (select max(channel_id) from people) as channel_id,
-    (select max(recipient) from people where channel_id = (select max(channel_id) from people)) as recipient,
-    (select count(*)::integer from released) as released`);
+    l.channel_id,
+    l.batch_id,
+    l.recipient,
+    (select count(*)::integer from released) as released
+  from last_person l`);
 
 interface CheckedPeople extends ChannelRecipient {
   checked: number;
@@ -140,7 +153,7 @@ export async function releaseMissedSends(
   tx: Queryable,
   last: ChannelRecipient | undefined,
 ): Promise<ChannelRecipient | undefined> {
-  const values = [MAX_BLOCKING_RETRY_MS, last?.channel_id ?? "", last?.recipient ?? ""];
-  const [row] = (await tx.query<CheckedPeople>(RELEASE_MISSED, values)) as [CheckedPeople];
-  return row.checked < MAX_CHECKED_PEOPLE ? undefined : row;
+  const values = [MAX_BLOCKING_RETRY_MS, last?.channel_id ?? "", last?.batch_id ?? "", last?.recipient ?? ""];
+  const [row] = await tx.query<CheckedPeople>(RELEASE_MISSED, values);
+  return row && row.checked === MAX_CHECKED_PEOPLE ? row : undefined;
 }

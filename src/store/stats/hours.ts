@@ -31,7 +31,8 @@ const MESSAGES: StatsSubject = {
     sent: "m.status in ('accepted', 'sent', 'delivered', 'read')",
     failed: "m.status = 'failed'",
     unknown: "m.status = 'unknown'",
-    waiting: "m.status = 'queued'",
+    cancelled: "m.status = 'cancelled'",
+    waiting: "m.status in ('scheduled', 'queued')",
   },
   openOutcomes: ["waiting", "unknown"],
 };

@@ -121,6 +121,7 @@ function eraseByPages(table: string): EraseBatch {
 const HISTORY: readonly (readonly [table: string, erase: (table: string) => EraseBatch])[] = [
   // A message in flight is finished by its dispatcher.
   ["sends", (table) => eraseByRow(table, "(state <> 'claimed' or sending_at is null)")],
+  ["batches", (table) => eraseByRow(table)],
   // One partial index has the waiting rows, with `is_bulk` as its first column, the other one the claimed rows.
   ["delivery_queue", (table) => eraseByRow(table, "worker_id is null and is_bulk in (false, true)")],
   ["delivery_queue", (table) => eraseByRow(table, "worker_id is not null")],

@@ -62,6 +62,8 @@ const toNewMessage = ({ channel, to, body }: OutgoingText): NewMessage => ({
   options: null,
   external_ref: null,
   request_id: newId("req"),
+  send_at: null,
+  status: "queued" as const,
   key_id: null,
   fingerprint: null,
   reply_sealed: null,

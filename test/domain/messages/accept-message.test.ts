@@ -28,6 +28,8 @@ const newMessage = (tenant: Tenant, channel: string, change: Partial<NewMessage>
     options: null,
     external_ref: null,
     request_id: "req_1",
+    send_at: null,
+    status: "queued" as const,
     key_id: key === undefined ? null : uuidOf(`${tenant.id} ${key}`),
     fingerprint: key === undefined ? null : uuidOf("the body"),
     reply_sealed: key === undefined ? null : "sealed",

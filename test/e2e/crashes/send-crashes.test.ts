@@ -100,7 +100,7 @@ async function testCounts(t: Test): Promise<void> {
   const { stored, counted } = await compareFigures({ db });
   t.same(stored.messages, counted.messages, "the statistics of each hour and channel count all rows");
   const { totals } = (await callApi("GET", "/api/stats/messages")).body;
-  t.same(totals, { accepted: 5, sent: 4, failed: 1, unknown: 0, waiting: 0 });
+  t.same(totals, { accepted: 5, sent: 4, failed: 1, unknown: 0, cancelled: 0, waiting: 0 });
 }
 
 const PEOPLE = ["5511933330001", "5511933330002", "5511933330003", "5511933330004", "5511933330005"] as const;

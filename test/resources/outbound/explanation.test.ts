@@ -9,6 +9,7 @@ import { headingAnchors } from "../../fixtures/docs/heading-anchors.ts";
 import { BREAKERS_KEY } from "../../fixtures/events/breakers.ts";
 import { configureWebhook, makeEvents, updateDelivery, WEBHOOK_URL } from "../../fixtures/events/events.ts";
 import { startApi } from "../../fixtures/http/api.ts";
+import { sendBatch } from "../../fixtures/messages/batches.ts";
 import { makeSender, textMessage, updateRow } from "../../fixtures/messages/messages.ts";
 import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
@@ -66,9 +67,9 @@ t.test("the explanation of a message", async (t) => {
       documentation: "/docs/guides/errors#progress",
     });
 
-    await redis.set(`{18}:rate:${channel}`, "1", "PX", 60_000);
+    await redis.set(`{18}:singles-waiting:${channel}`, "1", "PX", 60_000);
     t.match(await explain(id), { cause: "rate", since: created_at, until });
-    await redis.del(`{18}:rate:${channel}`);
+    await redis.del(`{18}:singles-waiting:${channel}`);
 
     await updateRow(api, "sends", { id, state: "behind" });
     t.match(await explain(id), { cause: "order", since: created_at, until });
@@ -104,6 +105,79 @@ t.test("the explanation of a message", async (t) => {
     });
     await updateRow(api, "sends", { id, claimed_at: new Date(Date.now() - HOUR) });
     t.match(await explain(id), { cause: "sending", until: null }, "a time that has passed is not shown");
+  });
+
+  t.test(
+    "of a scheduled message has its time, and of a cancelled one says that it was cancelled",
+    async (t) => {
+      const to = `55119${String(++recipients).padStart(8, "0")}`;
+      const send_at = LATER.toISOString();
+      const { message_id, created_at } = (await sender.send(textMessage(channel, { to, send_at }))).body;
+      const scheduled = { status: "scheduled", verdict: "waiting", cause: "scheduled", who_acts: "nobody" };
+      const { since, ...explanation } = await explain(message_id);
+      t.match(explanation, { ...scheduled, batch_id: null, until: send_at });
+      t.ok(Math.abs(Date.parse(since) - Date.parse(created_at)) < MINUTE);
+      await holdQueue(api.db);
+      t.match(await explain(message_id), scheduled, "a hold does not matter before its time");
+      await releaseQueue(api.db);
+
+      const started = new Date(Date.now() - MINUTE);
+      await updateRow(api, "messages", { id: message_id, status: "queued", send_at: AT });
+      await updateRow(api, "sends", { id: message_id, state: "behind", next_attempt_at: started });
+      t.match(
+        await explain(message_id),
+        { cause: "order", since: AT.toISOString() },
+        "it waits since its time",
+      );
+
+      const { status } = await api.call("DELETE", `/api/outbound/messages/${message_id}`, { headers });
+      t.equal(status, 200);
+      t.match(await explain(message_id), {
+        status: "cancelled",
+        verdict: "ok",
+        cause: "cancelled",
+        until: null,
+      });
+    },
+  );
+
+  t.test("of a message of a batch has the state of the batch", async (t) => {
+    const change = async (batchId: string, request: string) => {
+      const reply = await api.call("POST", `/api/outbound/batches/${batchId}/${request}`, { headers });
+      t.equal(reply.status, 200);
+    };
+    const readBatch = async (batchId: string) =>
+      (
+        await api.db.query<{ expires_at: Date; paused_at: Date }>("select * from batches where id = $1", [
+          batchId,
+        ])
+      )[0];
+    const firstOf = async (batchId: string): Promise<string> =>
+      (await sender.list(`?batch_id=${batchId}`)).body.data[0].message_id;
+
+    const running = await sendBatch(api, headers, { channelId: channel });
+    const id = await firstOf(running);
+    const until = (await readBatch(running))?.expires_at.toISOString();
+    t.match(await explain(id), { batch_id: running, cause: "queued", until });
+    await change(running, "pause");
+    const since = (await readBatch(running))?.paused_at.toISOString();
+    const paused = { verdict: "waiting", cause: "batch_paused", who_acts: "you", until: null };
+    t.match(await explain(id), { ...paused, since, next_step: /resume/ });
+    await updateRow(api, "sends", { id, state: "behind" });
+    t.match(await explain(id), paused);
+    await updateRow(api, "sends", { id, state: "claimed", claimed_at: new Date() });
+    t.match(await explain(id), { cause: "sending" }, "a message in flight is finished");
+    await updateRow(api, "sends", { id, state: "waiting" });
+    await change(running, "resume");
+    t.match(await explain(id), { cause: "queued" });
+    await change(running, "cancel");
+    t.match(await explain(id), { verdict: "ok", cause: "cancelled" });
+
+    const scheduled = await sendBatch(api, headers, { channelId: channel, send_at: LATER.toISOString() });
+    const first = await firstOf(scheduled);
+    t.match(await explain(first), { batch_id: scheduled, cause: "scheduled", until: LATER.toISOString() });
+    await change(scheduled, "pause");
+    t.match(await explain(first), { status: "scheduled", ...paused });
   });
 
   t.test("of a message on a channel with a dead token says that you must connect it again", async (t) => {

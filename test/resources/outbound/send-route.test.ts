@@ -35,6 +35,8 @@ t.test("message send", async (t) => {
     const read = await api.call("GET", reply.headers.get("location") as string, { headers: sender.headers });
     t.same(read.body, {
       ...reply.body,
+      batch_id: null,
+      send_at: null,
       platform_message_id: null,
       statuses: [{ status: "queued", at: created_at }],
       error: null,

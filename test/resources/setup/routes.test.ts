@@ -193,6 +193,10 @@ t.test("the setup of a client", async (t) => {
   t.test("the message is done when a platform accepted one; a failure names the newest", async (t) => {
     const { tenant, read } = await makeClient(api, "messages:send");
     const readPublic = await createReader(api, tenant, "webhooks:manage");
+    const cancelled = await insertMessage(api, tenant, { status: "cancelled" });
+    t.match((await read()).message, { done: false, next_step: /POST/ }, "a cancelled message was not sent");
+    await updateRow(api, "messages", { id: cancelled, status: "scheduled" });
+    t.match((await read()).message?.next_step, cancelled, "a scheduled message is in progress");
     const queued = await insertMessage(api, tenant);
     t.match((await read()).message?.next_step, queued);
     await insertMessage(api, tenant, { status: "failed" });

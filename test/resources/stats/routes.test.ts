@@ -8,13 +8,16 @@ import { firstIdAt, newId, timeOfId } from "../../../src/runtime/ids.ts";
 import { holdQueue, releaseQueue } from "../../../src/store/processes/queue-hold.ts";
 import { configureWebhook, makeEvents, updateDelivery } from "../../fixtures/events/events.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { sendBatch } from "../../fixtures/messages/batches.ts";
 import { insertMessage } from "../../fixtures/messages/message-rows.ts";
+import { updateRow } from "../../fixtures/messages/messages.ts";
 import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
 import { resetProgress, rollUp } from "../../fixtures/stats/figures.ts";
+import { makeChannel } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
-const NO_MESSAGES = { accepted: 0, sent: 0, failed: 0, unknown: 0, waiting: 0 };
+const NO_MESSAGES = { accepted: 0, sent: 0, failed: 0, unknown: 0, cancelled: 0, waiting: 0 };
 const NO_EVENTS = { accepted: 0, delivered: 0, failed: 0, skipped: 0, waiting: 0 };
 const KEYS = ["chatapp", "photoapp", "socialapp", "marketing", "publishing", "embedded_signup"];
 
@@ -59,7 +62,7 @@ t.test("statistics", async (t) => {
       since: isoHour(yesterday),
       until: isoHour(now + HOUR),
       interval: "hour",
-      totals: { accepted: 3, sent: 1, failed: 1, unknown: 0, waiting: 1 },
+      totals: { ...NO_MESSAGES, accepted: 3, sent: 1, failed: 1, waiting: 1 },
       data: [
         { start: isoHour(yesterday), channel_id: channel, ...NO_MESSAGES, accepted: 1, waiting: 1 },
         { start: isoHour(now), channel_id: channel, ...NO_MESSAGES, accepted: 1, sent: 1 },
@@ -87,6 +90,40 @@ t.test("statistics", async (t) => {
       ],
     );
     t.equal(body.totals.accepted, 2);
+  });
+
+  t.test("the messages of a batch are counted as they are now", async (t) => {
+    const batchChannel = await makeChannel(api, tenant);
+    const { headers } = await tenant.createKey("messages:send");
+    const send_at = new Date(Date.now() + HOUR).toISOString();
+    const batchId = await sendBatch(api, headers, { channelId: batchChannel, count: 4, send_at });
+    const list = await api.call("GET", `/api/outbound/messages?batch_id=${batchId}`, { headers });
+    const ids: string[] = list.body.data.map(({ message_id }: { message_id: string }) => message_id);
+    await api.call("DELETE", `/api/outbound/messages/${ids[0]}`, { headers });
+    await updateRow(api, "messages", { id: ids[1] as string, status: "failed" });
+    await updateRow(api, "messages", { id: ids[2] as string, status: "delivered" });
+    const totals = { ...NO_MESSAGES, accepted: 4, sent: 1, failed: 1, cancelled: 1, waiting: 1 };
+    const start = isoHour(timeOfId(ids[0] as string));
+    const asked = Date.now();
+    const { status, body } = await read(`messages?batch_id=${batchId}`);
+    t.equal(status, 200);
+    t.match(body, { interval: "hour", totals, data: [{ start, channel_id: batchChannel, ...totals }] });
+    t.ok(Math.abs(Date.parse(body.updated_at) - asked) < HOUR, "not the time of the last roll-up");
+    const ofDay = await read(`messages?batch_id=${batchId}&interval=day&channel_id=${batchChannel}`);
+    t.match(ofDay.body.data, [{ start: isoDay(timeOfId(ids[0] as string)), ...totals }]);
+    for (const filter of [
+      `channel_id=${channel}`,
+      `since=${isoHour(yesterday)}&until=${isoHour(yesterday)}`,
+    ]) {
+      const filtered = await read(`messages?batch_id=${batchId}&${filter}`);
+      t.same([filtered.status, filtered.body.totals, filtered.body.data], [200, NO_MESSAGES, []], filter);
+    }
+    const readOther = await createReader(api, other);
+    for (const reply of [
+      await readOther(`messages?batch_id=${batchId}`),
+      await read(`messages?batch_id=${newId("bat")}`),
+    ])
+      t.match(reply, { status: 404, body: { error: "not_found" } });
   });
 
   t.test("events are counted by key", async (t) => {
@@ -130,6 +167,9 @@ t.test("statistics", async (t) => {
       }
     for (const path of [
       "messages?channel_id=1",
+      "messages?batch_id=1",
+      `messages?batch_id=${channel}`,
+      `events?batch_id=${newId("bat")}`,
       "messages?key=chatapp",
       "events?key=fax",
       "queue?key=chatapp",
@@ -201,7 +241,7 @@ t.test("statistics", async (t) => {
     const [messages, events] = [await read(`messages?${PERIOD}`), await read(`events?${PERIOD}`)];
     t.same(json, { messages: messages.body, events: events.body });
     const { out } = await herald(`stats --client ${tenant.id} --interval day`);
-    t.match(out, /^messages from .*\nstart +channel_id +accepted/);
+    t.match(out, /^messages from .*\nstart +channel_id +accepted +sent +failed +unknown +cancelled +waiting/);
     t.match(out, /total +accepted +delivered/);
     t.equal((await herald(`stats --client ${tenant.id} --since 2020-01-01T00:00:00Z`)).code, 2);
     t.equal((await herald(`stats --client ${tenant.id} --interval week`)).code, 2);

@@ -119,6 +119,7 @@ t.test("webhook configuration", async (t) => {
         { url: `${base}${path}/receiveMessage`, events: ["message.received"] },
         { url: `${base}${path}/updateMessageStatus`, events: ["message.status"] },
         { url: `${base}${path}/sendResult`, events: ["message.send_result"] },
+        { url: `${base}${path}/updateBatch`, events: ["batch.updated"] },
         ...template,
         { url: `${base}${path}/updateChannel`, events: ["channel.updated", "channel.disconnected"] },
       ],

@@ -14,6 +14,7 @@ import { finishSends } from "../../../src/store/messages/finish-sends.ts";
 import { holdQueue, releaseQueue } from "../../../src/store/processes/queue-hold.ts";
 import { MAX_DEATHS, SUSPECT_DEATHS } from "../../../src/store/processes/workers.ts";
 import { secondsFromNow } from "../../fixtures/events/queue-rows.ts";
+import { insertBatch } from "../../fixtures/messages/batch-rows.ts";
 import { readRows, updateRow } from "../../fixtures/messages/messages.ts";
 import {
   claimWithNewLease,
@@ -39,6 +40,19 @@ async function addChannel(context: SendQueueContext, columns: Record<string, unk
 
 const claimed = () => ({ state: "claimed", worker_id: "wrk_2", lease: randomUUID(), claimed_at: new Date() });
 
+/** Columns of a batch whose sends are not claimed. */
+const INACTIVE_BATCHES = [
+  { status: "scheduled" },
+  { status: "paused", pause_reason: "requested", paused_at: new Date() },
+  { status: "running", pause_reason: null, paused_at: null, expires_at: secondsFromNow(-1) },
+  { status: "finished", finished_at: new Date() },
+];
+
+async function updateBatch({ db }: SendQueueContext, columns: Record<string, unknown>): Promise<void> {
+  const assignments = Object.keys(columns).map((name, index) => `${name} = $${index + 1}`);
+  await db.query(`update batches set ${assignments.join(", ")} where id = 'bat_1'`, Object.values(columns));
+}
+
 /** Columns of a send, whether a claim takes it, and columns of its channel. */
 const CASES: Record<string, [isTaken: boolean, Record<string, unknown>, channel?: Record<string, unknown>]> =
   {
@@ -54,6 +68,7 @@ const CASES: Record<string, [isTaken: boolean, Record<string, unknown>, channel?
     "a retry that has expired": [false, { attempts: 1, expires_at: secondsFromNow(-1) }],
     suspect: [false, { deaths: SUSPECT_DEATHS }],
     quarantined: [false, { deaths: MAX_DEATHS }],
+    scheduled: [false, { state: "scheduled", next_attempt_at: secondsFromNow(-1) }],
     "of a batch": [false, { batch_id: "bat_1" }],
     "channel needs a new token": [false, {}, { status: "needs_reauth" }],
     "channel disconnected": [false, {}, { status: "disconnected" }],
@@ -104,7 +119,23 @@ t.test("a claim takes due sends that wait and leaves all others unchanged", asyn
       ...{ token_sealed: String, phone_number_id: String, is_suspect: false, is_settled: false },
     },
   );
-  t.same((await claimWithNewLease(context, { batchId: "bat_1" })).ids, [sends.get("of a batch")?.id]);
+  const claimBatch = async () => (await claimWithNewLease(context, { batchId: "bat_1" })).ids;
+  t.same(await claimBatch(), [], "there is no such batch");
+  await insertBatch(
+    context,
+    { id: context.clientId },
+    { channel_id: context.channelId, id: "bat_1", status: "scheduled", send_at: secondsFromNow(60) },
+  );
+  for (const columns of INACTIVE_BATCHES) {
+    await updateBatch(context, columns);
+    t.same(await claimBatch(), [], JSON.stringify(columns));
+    t.same(
+      (await pollSends(context.db, undefined, 100)).filter(({ batchId }) => batchId !== ""),
+      [],
+    );
+  }
+  await updateBatch(context, { status: "running", expires_at: secondsFromNow(60), finished_at: null });
+  t.same(await claimBatch(), [sends.get("of a batch")?.id]);
 });
 
 /** Claims one send at a time until none is left, at most ten. */
@@ -201,6 +232,7 @@ t.test(
   async (t) => {
     const context = await openSendQueue(t);
     const channels = [context.channelId, await addChannel(context), await addChannel(context)];
+    await insertBatch(context, { id: context.clientId }, { channel_id: context.channelId, id: "bat_1" });
     const keys = channels.flatMap((channelId) => ["", "bat_1"].map((batchId) => ({ channelId, batchId })));
     const nameOf = (channelId: string, batchId: string) => `${channelId} ${batchId}`;
     const remaining = new Map<string, string[]>();
@@ -253,6 +285,7 @@ t.test("the poll returns each channel and batch with due sends, suspects first",
   const since = secondsFromNow(-60);
   await insertQueued(context, { channel_id: one });
   await insertQueued(context, { channel_id: one, attempts: 1, next_attempt_at: since });
+  await insertBatch(context, { id: context.clientId }, { id: "bat_1", channel_id: two });
   await insertQueued(context, { channel_id: two, batch_id: "bat_1" });
   await insertQueued(context, { channel_id: two });
   await insertQueued(context, { channel_id: three, next_attempt_at: secondsFromNow(600) });

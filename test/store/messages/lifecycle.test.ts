@@ -32,7 +32,7 @@ t.test("transitions lead to known states, and no status can be reached again", a
 });
 
 t.test("the SQL lists are derived from the transition tables", async (t) => {
-  t.equal(UNSETTLED_STATUSES, "('queued', 'unknown')");
+  t.equal(UNSETTLED_STATUSES, "('scheduled', 'queued', 'unknown')");
   t.equal(TO_BE_SENT_STATES, "('behind', 'waiting', 'claimed')");
   t.equal(UNLEASED_STATES, "('behind', 'waiting')");
 });

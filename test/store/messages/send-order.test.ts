@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Test } from "tap";
 import t from "tap";
-import { discardMessages } from "../../../src/domain/messages/discard-messages.ts";
+import { discardMessages } from "../../../src/domain/messages/cancel-and-discard.ts";
 import { MAX_BLOCKING_RETRY_MS } from "../../../src/runtime/deadlines.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
-import { firstIdAt, newId } from "../../../src/runtime/ids.ts";
+import { firstIdAt } from "../../../src/runtime/ids.ts";
 import type { DueSendKey } from "../../../src/store/messages/claim-sends.ts";
 import { discardSends } from "../../../src/store/messages/fail-sends.ts";
 import { finishSends, type SendFinish } from "../../../src/store/messages/finish-sends.ts";
@@ -203,7 +203,7 @@ t.test(
     const sending = await acceptClaimed(context);
     const discarded = await accept(context);
     const { raw, tx, commit } = await begin(t, context);
-    const scope = { clientId: context.clientId, before: newId("msg") };
+    const scope = { clientId: context.clientId, before: new Date(Date.now() + MINUTE) };
     t.match(await discardSends(tx, scope, { error: "{}", error_code: "discarded" }), [{ id: discarded.id }]);
     const accepted = accept(context);
     await untilBlocked(raw, 1);

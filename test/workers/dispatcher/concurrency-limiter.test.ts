@@ -87,3 +87,14 @@ t.test("sends have one lane, whose slots are divided among channels", async (t) 
   t.equal(count, 10);
   t.equal(limiter.acquire("outbound", "ch_2"), true);
 });
+
+t.test("batches leave a quarter of the slots to the single messages of any channel", async (t) => {
+  for (const channel of ["ch_1", "ch_5"]) {
+    const limiter = createConcurrencyLimiter({ slots: 100, lanes: SEND_LANES });
+    t.same(
+      ["ch_1", "ch_2", "ch_3"].map((id) => limiter.acquireUpTo("batches", id, 100)),
+      [25, 25, 0],
+    );
+    t.equal(limiter.acquireUpTo("outbound", channel, 25), 25, channel);
+  }
+});

@@ -4,6 +4,7 @@ import t from "tap";
 import { eraseDeletedClients } from "../../../src/domain/tenants/delete-client.ts";
 import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
 import { firstIdAt } from "../../../src/runtime/ids.ts";
+import { MESSAGE_STATUSES } from "../../../src/schema/enumerations.ts";
 import { replayDeliveries, retryEvent } from "../../../src/store/events/replays.ts";
 import { beginSingleAttempt, finishSingleAttempt } from "../../../src/store/events/single-attempts.ts";
 import { updateMessageStatuses } from "../../../src/store/messages/message-statuses.ts";
@@ -44,7 +45,8 @@ t.test("each message and event counts once, in the hour of its acceptance", asyn
   const context = await open(t);
   const { db, makeMessage, makeEvent } = context;
   const other = await insertClientWithLastByte(db, 9);
-  for (const status of ["queued", "accepted", "sent", "delivered", "read", "failed", "unknown"])
+  const statuses = MESSAGE_STATUSES.filter((status) => status !== "sending"); // is not stored
+  for (const status of statuses)
     for (const time of [Date.now(), Date.now() - HOUR, Date.now() - HOURS_AGO * HOUR])
       await makeMessage({ status, channel_id: time % 2 ? "ch_1" : "ch_2" }, time);
   for (const state of ["skipped", "pending", "retrying", "delivered", "failed", "cancelled"])
@@ -77,6 +79,24 @@ t.test("a past hour is computed again when its unsettled rows change", async (t)
   await updateRow(context, "messages", { id: sent, status: "failed" });
   await rollUp(context);
   await context.expectSame("the last unsettled message is settled");
+});
+
+t.test("a past hour is computed again when a scheduled message is queued, sent or cancelled", async (t) => {
+  const context = await open(t);
+  const [started, cancelled] = [
+    await context.makeMessage({ status: "scheduled" }),
+    await context.makeMessage({ status: "scheduled" }),
+  ];
+  await rollUp(context);
+  await context.expectSame("scheduled messages wait");
+  await updateRow(context, "messages", { id: started, status: "queued" });
+  t.match(await rollUp(context), { message_stats_changed: 0 }, "a queued message waits too");
+  await updateRow(context, "messages", { id: cancelled, status: "cancelled" });
+  t.match(await rollUp(context), { message_stats_changed: 1 });
+  await context.expectSame("one is cancelled");
+  await updateRow(context, "messages", { id: started, status: "sent" });
+  t.match(await rollUp(context), { message_stats_changed: 1 });
+  await context.expectSame("one is sent");
 });
 
 t.test("a settled row that changes late has its hour computed again", async (t) => {

@@ -175,6 +175,13 @@ interface SendOptions {
   tag?: string;
 }
 
+/** The content of a message; in a batch, its own fields replace those that the batch has for all. */
+function contentOf({ content, batch_content }: ClaimedSend): unknown {
+  if (batch_content === null) return parseJson(content as string);
+  const common = parseJson(batch_content) as object;
+  return content === null ? common : { ...common, ...(parseJson(content) as object) };
+}
+
 interface RequestParts {
   platforms: Platforms;
   secretBox: SecretBox;
@@ -187,8 +194,11 @@ function requestsOf(
 ): (() => Promise<SendOutcome>)[] {
   const { id, recipient: to, type } = row;
   const token = openChannelToken(secretBox, row.channel_id, row.token_sealed);
-  const about = { client: row.client_id, channel: row.channel_id, message_id: id };
-  const content = parseJson(row.content);
+  const about = {
+    ...{ client: row.client_id, channel: row.channel_id, message_id: id },
+    ...(row.batch_id === "" ? {} : { batch_id: row.batch_id }),
+  };
+  const content = contentOf(row);
   const { context, messaging_type: messagingType, tag }: SendOptions = JSON.parse(row.options ?? "{}");
   if (row.platform === "chatapp") {
     const { waba_id: wabaId, phone_number_id: phoneNumberId } = row;

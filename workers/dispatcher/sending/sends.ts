@@ -26,12 +26,14 @@ import {
 import {
   failDisconnected,
   failExpired,
+  failExpiredOfBatches,
   failQuarantined,
   failUnknown,
 } from "../../../src/store/messages/fail-sends.ts";
 import { finishSends, type SendFinish } from "../../../src/store/messages/finish-sends.ts";
 import type { SettledSend } from "../../../src/store/messages/lifecycle.ts";
 import { markSendsUnknown, requeueUnstartedSends } from "../../../src/store/messages/recover-sends.ts";
+import { startDueSends } from "../../../src/store/messages/scheduled-sends.ts";
 import {
   type ChannelRecipient,
   releaseMissedSends,
@@ -40,13 +42,15 @@ import {
 import { LEASE_LIMITS, lockRecovery } from "../../../src/store/processes/workers.ts";
 import type { BatchWriter } from "../batch-writer.ts";
 import type { Claim, ClaimQueue, KeyRequest } from "../claim-loop.ts";
-import { type ConcurrencyLimiter, SEND_LANE, type SendLane } from "../concurrency-limiter.ts";
+import { type ConcurrencyLimiter, type SendLane, sendLaneOf } from "../concurrency-limiter.ts";
 import type { InFlight } from "../lifecycle.ts";
+import { createBatchRates } from "./batches.ts";
 import { hasConnection, type MessageOutcome } from "./outcomes.ts";
 import type { PlatformAvailability } from "./platform-availability.ts";
 
 /**
  * The life of a send: the states of its row in sends, and who moves it on.
+ * scheduled: its time has not come. The recovery moves a single one on, and the start of its batch one of a batch.
  * behind: an earlier message to the same person comes first. The transaction that finishes that one releases it.
  * waiting: due when next_attempt_at has passed; a retry waits before messages that were accepted later. The claim loop claims it.
  * claimed: this dispatcher has it, with a lease, a slot and a token of its channel's rate. `sendMessage` marks it (send-message.ts).
@@ -88,23 +92,25 @@ const MAX_TOKEN_AGE_MS = 100;
 
 export function createSends(parts: SendsParts) {
   const { worker, db, log, limiter, rates, availability, batchWriter } = parts;
+  const withBatchRates = createBatchRates(db);
   const running = new Set<Promise<void>>();
   let isStopped = false;
   /** One suspect at a time, so that one that kills its dispatcher adds no death to another. */
   let suspects = 0;
 
-  function acquire({ channelId, isSuspect }: SendKey, count: number): number {
+  function acquire(key: SendKey, count: number): number {
+    const { channelId, isSuspect } = key;
     if (isSuspect && suspects > 0) return 0;
     const allowed = availability.acquire(channelId, isSuspect ? 1 : count);
-    const acquired = limiter.acquireUpTo(SEND_LANE, channelId, allowed);
+    const acquired = limiter.acquireUpTo(sendLaneOf(key.batchId), channelId, allowed);
     if (allowed > 0 && acquired === 0) availability.release(channelId);
     if (isSuspect) suspects += acquired;
     return acquired;
   }
 
-  function release({ channelId, isSuspect }: SendKey, count: number): void {
+  function release({ channelId, batchId, isSuspect }: SendKey, count: number): void {
     if (isSuspect) suspects -= count;
-    for (let left = count; left > 0; left -= 1) limiter.release(SEND_LANE, channelId);
+    for (let left = count; left > 0; left -= 1) limiter.release(sendLaneOf(batchId), channelId);
     availability.release(channelId);
   }
 
@@ -147,7 +153,12 @@ export function createSends(parts: SendsParts) {
   async function hasToken(key: SendKey, { claimedAt }: Claim): Promise<boolean> {
     if (performance.now() - claimedAt <= MAX_TOKEN_AGE_MS) return true;
     rates.give(key, 1);
-    return (await rates.take([{ ...key, count: 1 }]))[0] === 1;
+    return (await take([{ key, max: 1 }]))[0] === 1;
+  }
+
+  async function take(requests: readonly Pick<KeyRequest<SendKey>, "key" | "max">[]): Promise<number[]> {
+    const keys = await withBatchRates(requests.map(({ key }) => key));
+    return rates.take(keys.map((key, index) => ({ ...key, count: requests[index]?.max ?? 0 })));
   }
 
   async function finish(
@@ -171,13 +182,13 @@ export function createSends(parts: SendsParts) {
     freeSlots: () => limiter.freeSlots(),
     acquire,
     release,
-    sleepOf: ({ channelId }) => Math.max(rates.sleepOf(channelId), availability.sleepOf(channelId)),
+    sleepOf: (key) => Math.max(rates.sleepOf(key), availability.sleepOf(key.channelId)),
     async poll(last, limit) {
       const keys = await pollSends(db, last, limit);
       return keys.map(({ after, ...key }) => ({ key, after }));
     },
     waitUntilReady: batchWriter.waitForDrain,
-    admit: (requests) => rates.take(requests.map(({ key, max }) => ({ ...key, count: max }))),
+    admit: take,
     claim,
     releaseClaim: (token) => releaseSendClaim(db, { token, worker }),
     start: (rows, claim) => {
@@ -264,11 +275,17 @@ export interface SendRecoveryParts {
   unknownTimeoutMs: number;
   /** Called for each message that failed and is not retried. */
   onAbandoned(row: SettledSend, error: MessageError): void;
+  /** Called with the keys of scheduled sends whose time has come. */
+  onReleased(keys: readonly DueSendKey[]): void;
 }
+
+/** Scheduled sends whose time has come, in each run: many of one client delay those of others by seconds only. */
+const MAX_STARTED_SENDS = 5_000;
 
 /**
  * Returns the recovery, which runs once a second. It makes the sends of dead dispatchers wait again, or unknown, fails sends
- * that waited too long, and releases sends that wait behind one that has ended. One dispatcher does it at a time.
+ * that waited too long, starts scheduled ones, and releases those that wait behind one that has ended. One dispatcher does
+ * it at a time.
  */
 export function createSendRecovery(parts: SendRecoveryParts): () => Promise<void> {
   let lastChecked: ChannelRecipient | undefined;
@@ -279,6 +296,7 @@ export function createSendRecovery(parts: SendRecoveryParts): () => Promise<void
     });
     if (!found) return;
     lastChecked = found.lastChecked;
+    parts.onReleased(found.released);
     reportRecovered(parts, found);
   };
 }
@@ -297,8 +315,9 @@ async function recoverOnce(tx: Queryable, parts: SendRecoveryParts, last: Channe
     ...unsent.flatMap((row) => [sendResult(row, "rejected", errorOf(row)), toFailedEvent(row)]),
   ];
   await recordEvents(tx, events, parts.notifier);
-  await releaseNextSends(tx, [...expired.interrupted, ...abandoned]);
-  return { ...expired, abandoned, lastChecked: await releaseMissedSends(tx, last) };
+  const started = await startDueSends(tx, MAX_STARTED_SENDS);
+  const released = await releaseNextSends(tx, [...expired.interrupted, ...abandoned, ...started]);
+  return { ...expired, abandoned, released, lastChecked: await releaseMissedSends(tx, last) };
 }
 
 /** Sends without a started request wait again; those with one become unknown and are never sent again. */
@@ -321,6 +340,7 @@ async function failOverdue(tx: Queryable) {
   const unknown = await failUnknown(tx, toStoredError(OUTCOME_UNKNOWN));
   const unsent = [
     ...(await failExpired(tx, { expired, unconnected })),
+    ...(await failExpiredOfBatches(tx, expired)),
     ...(await failDisconnected(tx, unconnected)),
     ...(await failQuarantined(tx, toStoredError(QUARANTINED))),
   ];

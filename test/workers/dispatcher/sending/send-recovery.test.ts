@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Test } from "tap";
 import t from "tap";
-import { MAX_LEASE_MS, WORKER_DEAD_AFTER_MS } from "../../../../src/runtime/deadlines.ts";
+import { MAX_LEASE_MS, SEND_TTL_MS, WORKER_DEAD_AFTER_MS } from "../../../../src/runtime/deadlines.ts";
 import { HOUR, MINUTE, SECOND } from "../../../../src/runtime/durations.ts";
+import { finishBatch } from "../../../../src/store/batches/change-batch.ts";
+import { pollSends } from "../../../../src/store/messages/claim-sends.ts";
 import { finishSends } from "../../../../src/store/messages/finish-sends.ts";
 import { countFailedMessages } from "../../../../src/store/messages/queue-metrics.ts";
 import { lockRecovery, MAX_DEATHS, recordHeartbeat } from "../../../../src/store/processes/workers.ts";
@@ -10,15 +12,18 @@ import { createSendRecovery, type SendRecoveryParts } from "../../../../workers/
 import { captureLog } from "../../../fixtures/captured-log.ts";
 import { insertDeadWorker, withoutRetries } from "../../../fixtures/events/queue-rows.ts";
 import { checkEventsAtEnd } from "../../../fixtures/events/stored-events.ts";
+import { insertBatch } from "../../../fixtures/messages/batch-rows.ts";
 import { readMessageState } from "../../../fixtures/messages/message-rows.ts";
 import { updateRow } from "../../../fixtures/messages/messages.ts";
 import {
+  claimWithNewLease,
   finishOf,
   insertManySends,
   insertQueued,
   openSendQueue,
   readSend,
   readSendState,
+  retryAfter,
 } from "../../../fixtures/messages/send-queue.ts";
 import { readMessageEvents } from "../../../fixtures/messages/sending-context.ts";
 import { connectRawClient } from "../../../fixtures/servers/servers.ts";
@@ -40,6 +45,7 @@ async function openRecovery(t: Test, overrides: Partial<SendRecoveryParts> = {})
     aliveForMs: () => MINUTE,
     unknownTimeoutMs: MINUTE,
     onAbandoned: ({ id }, { code }) => void abandoned.push([id, code]),
+    onReleased: () => {},
     ...overrides,
   });
   return { context, recover, events, abandoned, notified };
@@ -160,6 +166,25 @@ t.test(
       { attempt: 1, at: finish.attempt?.at, outcome: "accepted", status_code: 200, duration_ms: 9 },
     ]);
     t.equal(await readSend(context, id), undefined);
+  },
+);
+
+t.test(
+  "a send of a finished batch is sent when its dispatcher reports that it was not, or expires",
+  async (t) => {
+    const { context, recover } = await openRecovery(t);
+    const { db, clientId } = context;
+    await insertBatch(context, { id: clientId }, { channel_id: context.channelId, id: "bat_1" });
+    const columns = { ...started(), batch_id: "bat_1", expires_at: "infinity" };
+    const id = await insertQueued(context, columns);
+    await recover();
+    t.ok(await finishBatch(db, { client_id: clientId, id: "bat_1" }));
+    await finishSends(db, [finishOf(context, id, columns.lease, retryAfter(0))]);
+    t.match(await pollSends(db, undefined, 10), [{ batchId: "bat_1" }]);
+    const { rows } = await claimWithNewLease(context, { batchId: "bat_1" });
+    t.match(rows, [{ id, is_settled: false }]);
+    const [send] = await db.query<{ expires_at: Date }>("select expires_at from sends where id = $1", [id]);
+    t.ok(Number(send?.expires_at) <= Date.now() + SEND_TTL_MS + MINUTE, "the batch no longer ends it");
   },
 );
 

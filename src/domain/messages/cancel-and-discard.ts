@@ -1,6 +1,7 @@
-import { firstIdAt } from "../../runtime/ids.ts";
+import { type EventNotifier, type MessageNotifier, notifyAfterCommit } from "../../queue/wake-ups.ts";
 import type { Database } from "../../store/database/database.ts";
-import { countDiscardableSends, type DiscardScope, discardSends } from "../../store/messages/fail-sends.ts";
+import { cancelSend } from "../../store/messages/cancel-sends.ts";
+import { countDiscardableSends, discardSends } from "../../store/messages/fail-sends.ts";
 import { releaseNextSends } from "../../store/messages/send-order.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import { recordEvents } from "../events/record-events.ts";
@@ -8,7 +9,7 @@ import { DISCARDED, toStoredError } from "./message-errors.ts";
 import { messageStatus } from "./send-outcomes.ts";
 
 interface DiscardInput {
-  /** Messages accepted before this time are discarded. */
+  /** Messages accepted before this time are discarded, scheduled ones only if their time lies before it too. */
   before: Date;
   /** Called with the number of messages discarded since the last call. */
   onBatch?(count: number): void;
@@ -20,18 +21,13 @@ export interface DiscardResult {
   claimed: number;
 }
 
-const scopeOf = (clientId: string, before: Date): DiscardScope => ({
-  clientId,
-  before: firstIdAt("msg", before.getTime()),
-});
-
-/** Counts the messages of a client that were accepted before this time: those to discard, and those that are claimed. */
+/** Counts the messages that discardMessages would discard, and those that are claimed. */
 export async function countQueuedMessages(
   db: Database,
   clientId: string,
   before: Date,
 ): Promise<{ queued: number; claimed: number }> {
-  const { total, discardable } = await countDiscardableSends(db, scopeOf(clientId, before));
+  const { total, discardable } = await countDiscardableSends(db, { clientId, before });
   return { queued: discardable, claimed: total - discardable };
 }
 
@@ -41,7 +37,7 @@ export async function discardMessages(
   actor: AuditActor,
   { before, onBatch }: DiscardInput,
 ): Promise<DiscardResult> {
-  const scope = scopeOf(actor.clientId, before);
+  const scope = { clientId: actor.clientId, before };
   let discarded = 0;
   for (;;) {
     const count = await db.transaction(async (tx) => {
@@ -62,4 +58,21 @@ export async function discardMessages(
     onBatch?.(count);
   }
   return { discarded, claimed: (await countDiscardableSends(db, scope)).total };
+}
+
+interface CancelParts {
+  db: Database;
+  notifier: EventNotifier;
+  messageNotifier: MessageNotifier;
+}
+
+/** Cancels a message that no dispatcher has, with its event; does nothing to any other message. */
+export async function cancelMessage(parts: CancelParts, clientId: string, messageId: string): Promise<void> {
+  const released = await notifyAfterCommit(parts, async (tx, notifier) => {
+    const cancelled = await cancelSend(tx, clientId, messageId);
+    if (!cancelled) return [];
+    await recordEvents(tx, [messageStatus(cancelled, "cancelled", { at: new Date() })], notifier);
+    return releaseNextSends(tx, [cancelled]);
+  });
+  parts.messageNotifier.notify(released);
 }

@@ -1,0 +1,49 @@
+import { type Queryable, sql } from "../database/database.ts";
+import type { ChannelRecipient } from "./send-order.ts";
+
+/** SQL: makes the messages of the CTE `started` queued. */
+export const QUEUE_STARTED = `
+  update messages m
+  set
+    status = 'queued',
+    timeline = m.timeline || jsonb_build_array(jsonb_build_object('status', 'queued', 'at', now()))
+  from started s
+  where m.client_id = s.client_id
+  and m.id = s.id
+  and m.id like 'msg%' -- as a hint that few rows match
+  and m.status = 'scheduled'`;
+
+/**
+ * Places follow the order of the times. All become `behind`: whether an earlier message blocks one of them is decided by the
+ * statement that releases sends.
+ */
+const START_DUE = sql(`
+  with due as materialized (
+    select d.client_id, d.id, nextval('sends_place_seq') as place
+    from (
+      select client_id, id
+      from sends
+      where state = 'scheduled'
+      and batch_id = ''
+      and next_attempt_at <= now()
+      order by next_attempt_at, place
+      limit $1
+      for update skip locked
+    ) d
+  ),
+  started as (
+    update sends s
+    set state = 'behind', place = d.place
+    from due d
+    where s.client_id = d.client_id
+    and s.id = d.id
+    returning s.client_id, s.id, s.channel_id, s.batch_id, s.recipient
+  ),
+  queued as (${QUEUE_STARTED}
+  )
+  select channel_id, batch_id, recipient
+  from started`);
+
+/** Spans all clients: lets up to `limit` single messages wait for their turn whose time has come; returns their recipients. */
+export const startDueSends = (tx: Queryable, limit: number): Promise<ChannelRecipient[]> =>
+  tx.query<ChannelRecipient>(START_DUE, [limit]);
