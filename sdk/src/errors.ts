@@ -103,15 +103,17 @@ export class WaitTimeoutError extends HeraldError {
   }
 }
 
-/** The message will not reach the wanted status. */
+/** The message failed or was cancelled, so it will not reach the wanted status. */
 export class MessageFailedError extends HeraldError {
   readonly failedMessage: MessageDto;
 
   constructor(failedMessage: MessageDto) {
     const { message_id, status, error } = failedMessage;
+    const reason = error?.message ?? "no reason is known";
     super({
       code: "message_failed",
-      message: `${message_id} is ${status}: ${error?.message ?? "no reason is known"}`,
+      message:
+        status === "cancelled" ? `${message_id} is cancelled` : `${message_id} is ${status}: ${reason}`,
     });
     this.failedMessage = failedMessage;
   }

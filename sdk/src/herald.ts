@@ -2,7 +2,7 @@ import { createClient } from "./client.ts";
 import { Events } from "./events.ts";
 import * as operations from "./generated/operations.ts";
 import { Insights } from "./insights.ts";
-import { Messages } from "./messages.ts";
+import { Batches, Messages } from "./messages.ts";
 import type { HeraldOptions } from "./options.ts";
 
 /**
@@ -22,6 +22,7 @@ export class Herald {
   readonly channels: operations.ChannelsOperations;
   readonly embedSessions: operations.EmbedSessionsOperations;
   readonly messages: Messages;
+  readonly batches: Batches;
   readonly templates: operations.TemplatesOperations;
   readonly webhooks: operations.WebhooksOperations;
   readonly events: Events;
@@ -47,6 +48,7 @@ export class Herald {
     this.channels = new operations.ChannelsOperations(client);
     this.embedSessions = new operations.EmbedSessionsOperations(client);
     this.messages = new Messages(client);
+    this.batches = new Batches(client);
     this.templates = new operations.TemplatesOperations(client);
     this.webhooks = new operations.WebhooksOperations(client);
     this.events = new Events(client);

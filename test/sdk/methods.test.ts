@@ -108,6 +108,50 @@ async function checkMessages(t: Test, { herald, channelId, service }: Context): 
   t.match(await older.page(), { data: [{ message_id: first.message_id }], paging: { has_more: false } });
 }
 
+/** A time that no test reaches. */
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
+
+async function checkCancelledMessages(t: Test, { herald: { messages }, channelId }: Context): Promise<void> {
+  const { message_id } = await messages.send({
+    channel_id: channelId,
+    to: RECIPIENT_PHONE,
+    type: "text",
+    text: { body: "Later" },
+    send_at: inAnHour(),
+  });
+  await t.rejects(messages.waitUntil(message_id, "sent", { timeoutMs: 1 }), { code: "timeout" });
+  const failure = messages.waitUntil(message_id, "sent").catch((error: unknown) => error);
+  t.match(await messages.cancel(message_id), { message_id, status: "cancelled" });
+  t.ok((await failure) instanceof MessageFailedError);
+  t.match(await failure, { message: `${message_id} is cancelled`, failedMessage: { status: "cancelled" } });
+}
+
+async function checkBatches(t: Test, { herald: { batches, messages }, channelId }: Context): Promise<void> {
+  const text = { channel_id: channelId, type: "text", text: { body: "Hello" } } as const;
+  const people = [{ to: RECIPIENT_PHONE }, { to: "5511988887778", body: "Hello Ana" }, { to: "+1" }];
+  const sent = await batches.send({ ...text, name: "sale", messages: people });
+  t.match(sent, { accepted: 2, rejected: [{ index: 2, error: "invalid_recipient" }] });
+  t.match(await batches.waitUntilFinished(sent.batch_id), { name: "sale", status: "finished" });
+  t.equal((await collect(messages.list({ batch_id: sent.batch_id }))).length, 2);
+
+  const later = { ...text, messages: [{ to: RECIPIENT_PHONE }], send_at: inAnHour() };
+  const [idempotencyKey, options] = ["sale-2", { timeoutMs: 1 }];
+  const { batch_id } = await batches.send(later, { idempotencyKey });
+  t.equal((await batches.send(later, { idempotencyKey })).batch_id, batch_id, "the same batch");
+  await t.rejects(batches.waitUntilFinished(batch_id, options), { code: "timeout" });
+  t.match(await batches.pause(batch_id), { status: "paused", pause_reason: "requested" });
+  t.match(await batches.resume(batch_id), { status: "scheduled" });
+  t.match(await batches.cancel(batch_id), { status: "cancelled", counts: { cancelled: 1 } });
+  t.match(await batches.waitUntilFinished(batch_id), { status: "cancelled" });
+  await t.rejects(batches.pause(batch_id), { code: "invalid_state_transition" });
+  t.match(await batches.get(batch_id), { batch_id });
+  const listed = await collect(batches.list({ channel_id: channelId, limit: 1 }));
+  t.same(
+    listed.map((batch) => batch.batch_id),
+    [batch_id, sent.batch_id],
+  );
+}
+
 async function checkEvents(t: Test, { herald, channelId, service, since }: Context): Promise<void> {
   for (const body of ["one", "two"]) await service.sendInboundMessage(body);
   const filters = { channel_id: channelId, types: ["message.received"] } as const;
@@ -209,6 +253,8 @@ const CHECKS = {
   events: checkEvents,
   templates: checkTemplates,
   stats: checkStats,
+  "cancelled messages": checkCancelledMessages,
+  batches: checkBatches,
   webhooks: checkWebhooks,
   "channels, audit": checkChannels,
   "service, setup": checkService,

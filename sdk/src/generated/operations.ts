@@ -5,11 +5,13 @@ import type { List } from "../list.ts";
 import type { FileContent, FileOptions, KeyedOptions, RequestOptions } from "../options.ts";
 import type {
   AcceptTermsDto,
+  AcceptedBatchDto,
   AdAccountDto,
   AdDto,
   AdSetDto,
   ApiKeyDto,
   AuditEntryDto,
+  BatchDto,
   CampaignDto,
   ChangePasswordDto,
   ChannelDto,
@@ -68,6 +70,8 @@ import type {
   ListApiKeysQuery,
   ListAuditEntriesPage,
   ListAuditEntriesQuery,
+  ListBatchesPage,
+  ListBatchesQuery,
   ListCampaignsPage,
   ListCampaignsQuery,
   ListChannelsPage,
@@ -102,6 +106,7 @@ import type {
   RetryEventReply,
   RetryEventsDto,
   RotateApiKeyDto,
+  SendBatchDto,
   SendMessageDto,
   SendMessageResponseDto,
   SendTestEventReply,
@@ -447,7 +452,7 @@ export class MessagesOperations extends Resource {
   /**
    * Send a message.
    *
-   * Queues the message and sends it as soon as the platform accepts it. The message fails if that takes more than 24 hours. The events `message.send_result` and `message.status` report the outcome, which can also be read with `GET /api/outbound/messages/{message_id}`. Messages to one person are sent in the order in which they were accepted. The content has at most 256 KiB.
+   * Queues the message and sends it as soon as the platform accepts it. The message fails if that takes more than 24 hours. The events `message.send_result` and `message.status` report the outcome, which can also be read with `GET /api/outbound/messages/{message_id}`. With `send_at` it is `scheduled` until then, and the 24 hours begin then. Messages to one person are sent in the order in which they were accepted, or in which their times have come. The content has at most 256 KiB.
    *
    * Each field of the body has at most 256 KiB of JSON; a larger one is 400.
    *
@@ -482,6 +487,19 @@ export class MessagesOperations extends Resource {
   }
 
   /**
+   * Cancel a message.
+   *
+   * Cancels a message that is scheduled, queued, or waits for another try. The status `cancelled` is final, and one event `message.status` reports it. A message that is being sent at this moment, or was sent, cannot be cancelled. Cancelling twice is no error.
+   *
+   * Requires the scope `messages:send`.
+   *
+   * `DELETE /api/outbound/messages/{message_id}`
+   */
+  cancel(messageId: string, options?: RequestOptions): Promise<MessageDto> {
+    return this.client.json<MessageDto>({ operation: "cancelMessage", method: "DELETE", path: path`/api/outbound/messages/${messageId}`, retries: "repeatable", options });
+  }
+
+  /**
    * Read why a message is as it is, and what to do.
    *
    * One cause, with a sentence for people, who can change it and how. A message that the platform has takes the reason of its undelivered events. The guide on errors lists all causes.
@@ -505,6 +523,83 @@ export class MessagesOperations extends Resource {
    */
   timeline(messageId: string, options?: RequestOptions): Promise<MessageTimelineDto> {
     return this.client.json<MessageTimelineDto>({ operation: "getMessageTimeline", method: "GET", path: path`/api/outbound/messages/${messageId}/timeline`, retries: "repeatable", options });
+  }
+}
+
+/** Send a message to many people, at a time and pace of your choice. */
+export class BatchesOperations extends Resource {
+  /**
+   * Send a message to many people.
+   *
+   * Queues up to 1000 messages with common content. Fields of a message replace those of the common content: `components` of a template, `body` of a text. Valid messages are accepted together; `rejected` lists the others. If none is valid, the answer is 400 and nothing is accepted. A batch never delays single messages of its channel. It pauses by itself when its channel is not connected, its template is stopped, or most of its messages fail with the same error. A client has at most 100 unfinished batches. The body has at most 4 MiB.
+   *
+   * Requires the scope `messages:send`.
+   *
+   * `POST /api/outbound/batches`
+   */
+  send(body: SendBatchDto, options?: KeyedOptions): Promise<AcceptedBatchDto> {
+    return this.client.json<AcceptedBatchDto>({ operation: "sendBatch", method: "POST", path: "/api/outbound/batches", retries: "keyed", body, options });
+  }
+
+  /**
+   * List batches, newest first.
+   *
+   * Requires the scope `messages:send`.
+   *
+   * `GET /api/outbound/batches`
+   */
+  list(query?: ListBatchesQuery, options?: RequestOptions): List<BatchDto, ListBatchesPage> {
+    return this.client.list<BatchDto, ListBatchesPage>("query", { operation: "listBatches", method: "GET", path: "/api/outbound/batches", retries: "repeatable", query, options });
+  }
+
+  /**
+   * Read a batch and the counts of its messages.
+   *
+   * Requires the scope `messages:send`.
+   *
+   * `GET /api/outbound/batches/{batch_id}`
+   */
+  get(batchId: string, options?: RequestOptions): Promise<BatchDto> {
+    return this.client.json<BatchDto>({ operation: "getBatch", method: "GET", path: path`/api/outbound/batches/${batchId}`, retries: "repeatable", options });
+  }
+
+  /**
+   * Pause a batch.
+   *
+   * Sends nothing more of a batch that is scheduled or running until it is resumed. Messages that are being sent at this moment are finished. The time of the pause does not count for the 24 hours within which its messages must be sent. Repeating the request is no error.
+   *
+   * Requires the scope `messages:send`.
+   *
+   * `POST /api/outbound/batches/{batch_id}/pause`
+   */
+  pause(batchId: string, options?: RequestOptions): Promise<BatchDto> {
+    return this.client.json<BatchDto>({ operation: "pauseBatch", method: "POST", path: path`/api/outbound/batches/${batchId}/pause`, retries: "repeatable", options });
+  }
+
+  /**
+   * Resume a paused batch.
+   *
+   * The batch continues, or is scheduled again while its `send_at` lies ahead. Repeating the request is no error.
+   *
+   * Requires the scope `messages:send`.
+   *
+   * `POST /api/outbound/batches/{batch_id}/resume`
+   */
+  resume(batchId: string, options?: RequestOptions): Promise<BatchDto> {
+    return this.client.json<BatchDto>({ operation: "resumeBatch", method: "POST", path: path`/api/outbound/batches/${batchId}/resume`, retries: "repeatable", options });
+  }
+
+  /**
+   * Cancel a batch.
+   *
+   * Cancels all of its messages that are not being sent at this moment. The event `batch.updated` has the counts; there is no `message.status` for each message. Repeating the request is no error.
+   *
+   * Requires the scope `messages:send`.
+   *
+   * `POST /api/outbound/batches/{batch_id}/cancel`
+   */
+  cancel(batchId: string, options?: RequestOptions): Promise<BatchDto> {
+    return this.client.json<BatchDto>({ operation: "cancelBatch", method: "POST", path: path`/api/outbound/batches/${batchId}/cancel`, retries: "repeatable", options });
   }
 }
 

@@ -362,6 +362,8 @@ export interface SendTextDto {
   messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
   /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
   tag?: string;
+  /** When the message is to be sent, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
   /** Optional check: must be the channel's platform */
   platform?: "chatapp" | "photoapp" | "socialapp";
 }
@@ -395,6 +397,8 @@ export interface SendTemplateDto {
   messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
   /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
   tag?: string;
+  /** When the message is to be sent, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
   /** Optional check: must be the channel's platform */
   platform?: "chatapp" | "photoapp" | "socialapp";
 }
@@ -425,6 +429,8 @@ export interface SendImageDto {
   messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
   /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
   tag?: string;
+  /** When the message is to be sent, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
   /** Optional check: must be the channel's platform */
   platform?: "chatapp" | "photoapp" | "socialapp";
 }
@@ -455,6 +461,8 @@ export interface SendVideoDto {
   messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
   /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
   tag?: string;
+  /** When the message is to be sent, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
   /** Optional check: must be the channel's platform */
   platform?: "chatapp" | "photoapp" | "socialapp";
 }
@@ -483,6 +491,8 @@ export interface SendAudioDto {
   messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
   /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
   tag?: string;
+  /** When the message is to be sent, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
   /** Optional check: must be the channel's platform */
   platform?: "chatapp" | "photoapp" | "socialapp";
 }
@@ -514,6 +524,8 @@ export interface SendDocumentDto {
   messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
   /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
   tag?: string;
+  /** When the message is to be sent, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
   /** Optional check: must be the channel's platform */
   platform?: "chatapp" | "photoapp" | "socialapp";
 }
@@ -542,6 +554,8 @@ export interface SendStickerDto {
   messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
   /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
   tag?: string;
+  /** When the message is to be sent, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
   /** Optional check: must be the channel's platform */
   platform?: "chatapp" | "photoapp" | "socialapp";
 }
@@ -570,6 +584,8 @@ export interface SendLocationDto {
   messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
   /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
   tag?: string;
+  /** When the message is to be sent, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
   /** Optional check: must be the channel's platform */
   platform?: "chatapp" | "photoapp" | "socialapp";
 }
@@ -598,6 +614,8 @@ export interface SendContactsDto {
   messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
   /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
   tag?: string;
+  /** When the message is to be sent, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
   /** Optional check: must be the channel's platform */
   platform?: "chatapp" | "photoapp" | "socialapp";
 }
@@ -624,6 +642,8 @@ export interface SendInteractiveDto {
   messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
   /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
   tag?: string;
+  /** When the message is to be sent, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
   /** Optional check: must be the channel's platform */
   platform?: "chatapp" | "photoapp" | "socialapp";
 }
@@ -652,6 +672,8 @@ export interface SendReactionDto {
   messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
   /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
   tag?: string;
+  /** When the message is to be sent, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
   /** Optional check: must be the channel's platform */
   platform?: "chatapp" | "photoapp" | "socialapp";
 }
@@ -661,8 +683,8 @@ export type SendMessageDto = SendTextDto | SendTemplateDto | SendImageDto | Send
 
 export interface SendMessageResponseDto {
   message_id: string;
-  /** `accepted`: the platform accepted the message but has not sent it yet. `unknown`: the message may have reached the person; Herald waits for a status from the platform */
-  status: "queued" | "sending" | "accepted" | "sent" | "delivered" | "read" | "failed" | "unknown";
+  /** `scheduled`: the message waits for its `send_at`. `accepted`: the platform accepted the message but has not sent it yet. `unknown`: the message may have reached the person; Herald waits for a status from the platform. `cancelled`: the message was cancelled before it was sent */
+  status: "scheduled" | "queued" | "sending" | "accepted" | "sent" | "delivered" | "read" | "failed" | "unknown" | "cancelled";
   channel_id: string;
   platform: "chatapp" | "photoapp" | "socialapp";
   to: string;
@@ -673,7 +695,7 @@ export interface SendMessageResponseDto {
 }
 
 export interface MessageStatusDto {
-  status: "queued" | "sending" | "accepted" | "sent" | "delivered" | "read" | "failed" | "unknown";
+  status: "scheduled" | "queued" | "sending" | "accepted" | "sent" | "delivered" | "read" | "failed" | "unknown" | "cancelled";
   /** When the message first reached this status */
   at: string;
 }
@@ -688,8 +710,8 @@ export interface MessageErrorDto {
 
 export interface MessageDto {
   message_id: string;
-  /** `accepted`: the platform accepted the message but has not sent it yet. `unknown`: the message may have reached the person; Herald waits for a status from the platform */
-  status: "queued" | "sending" | "accepted" | "sent" | "delivered" | "read" | "failed" | "unknown";
+  /** `scheduled`: the message waits for its `send_at`. `accepted`: the platform accepted the message but has not sent it yet. `unknown`: the message may have reached the person; Herald waits for a status from the platform. `cancelled`: the message was cancelled before it was sent */
+  status: "scheduled" | "queued" | "sending" | "accepted" | "sent" | "delivered" | "read" | "failed" | "unknown" | "cancelled";
   channel_id: string;
   platform: "chatapp" | "photoapp" | "socialapp";
   to: string;
@@ -697,6 +719,10 @@ export interface MessageDto {
   to_type: "phone" | "business_scoped" | "scoped_id";
   external_ref: string | null;
   created_at: string;
+  /** The batch that the message belongs to */
+  batch_id: string | null;
+  /** When the message is to be sent; null if at once */
+  send_at: string | null;
   /** Null until the platform has accepted the message */
   platform_message_id: string | null;
   /** The statuses that the message has reached, earliest first */
@@ -708,11 +734,13 @@ export interface MessageDto {
 
 export interface MessageExplanationDto {
   message_id: string;
-  status: "queued" | "sending" | "accepted" | "sent" | "delivered" | "read" | "failed" | "unknown";
-  /** `ok`: the platform has the message. `unknown`: it may have it. A message that the platform has is `waiting` or `failed` when your backend has not got an event about it */
+  /** The batch that the message belongs to */
+  batch_id: string | null;
+  status: "scheduled" | "queued" | "sending" | "accepted" | "sent" | "delivered" | "read" | "failed" | "unknown" | "cancelled";
+  /** `ok`: the platform has the message, or it was cancelled. `unknown`: the platform may have it. A message that is `ok` becomes `waiting` or `failed` when your backend has not got an event about it */
   verdict: "ok" | "waiting" | "failed" | "unknown";
   /** A stable word for the reason; more may be added */
-  cause: "accepted" | "sent" | "delivered" | "read" | "queued" | "sending" | "order" | "rate" | "retry" | "channel_needs_reauth" | "hold" | "expired" | "channel_disconnected" | "outcome_unknown" | "send_quarantined" | "discarded" | "internal_error" | "recipient_unreachable" | "recipient_unavailable" | "recipient_refuses_messages" | "recipient_unknown" | "recipient_is_sender" | "recipient_not_in_test_list" | "recipient_in_experiment" | "recipient_stopped_marketing" | "recipient_id_unsupported" | "window_closed" | "withheld_by_platform" | "identity_mismatch" | "parameter_invalid" | "parameter_missing" | "message_type_unsupported" | "media_download_failed" | "media_upload_failed" | "attachment_type_mismatch" | "request_rejected" | "template_missing" | "template_paused" | "template_disabled" | "template_parameter_count" | "template_text_too_long" | "template_policy_violated" | "template_parameter_value" | "template_parameter_format" | "template_classification_limited" | "marketing_disabled" | "flow_blocked" | "flow_throttled" | "access_token_invalid" | "permission_missing" | "policy_blocked" | "country_restricted" | "account_locked" | "spam_limited" | "display_name_not_approved" | "payment_problem" | "payment_terms_not_accepted" | "certificate_invalid" | "sender_not_found" | "number_not_registered" | "registration_failed" | "registration_limited" | "app_rate_limited" | "account_rate_limited" | "number_rate_limited" | "pair_rate_limited" | "platform_unavailable" | "platform_maintenance" | "platform_fault" | "platform_error" | "backend_unavailable" | "backend_retry" | "delivery_failed" | "quarantined";
+  cause: "accepted" | "sent" | "delivered" | "read" | "cancelled" | "scheduled" | "queued" | "sending" | "order" | "rate" | "retry" | "channel_needs_reauth" | "batch_paused" | "hold" | "expired" | "channel_disconnected" | "outcome_unknown" | "send_quarantined" | "discarded" | "internal_error" | "recipient_unreachable" | "recipient_unavailable" | "recipient_refuses_messages" | "recipient_unknown" | "recipient_is_sender" | "recipient_not_in_test_list" | "recipient_in_experiment" | "recipient_stopped_marketing" | "recipient_id_unsupported" | "window_closed" | "withheld_by_platform" | "identity_mismatch" | "parameter_invalid" | "parameter_missing" | "message_type_unsupported" | "media_download_failed" | "media_upload_failed" | "attachment_type_mismatch" | "request_rejected" | "template_missing" | "template_paused" | "template_disabled" | "template_parameter_count" | "template_text_too_long" | "template_policy_violated" | "template_parameter_value" | "template_parameter_format" | "template_classification_limited" | "marketing_disabled" | "flow_blocked" | "flow_throttled" | "access_token_invalid" | "permission_missing" | "policy_blocked" | "country_restricted" | "account_locked" | "spam_limited" | "display_name_not_approved" | "payment_problem" | "payment_terms_not_accepted" | "certificate_invalid" | "sender_not_found" | "number_not_registered" | "registration_failed" | "registration_limited" | "app_rate_limited" | "account_rate_limited" | "number_rate_limited" | "pair_rate_limited" | "platform_unavailable" | "platform_maintenance" | "platform_fault" | "platform_error" | "backend_unavailable" | "backend_retry" | "delivery_failed" | "quarantined";
   /** One sentence for a person; its text can change */
   summary: string;
   /** Who can change it. `you` are the client of Herald; `operator`: of Herald itself */
@@ -733,6 +761,8 @@ export type TimelineEntryDto = {
   type: "accepted";
   /** The request that the message was accepted with; null if Herald did not store it */
   request_id: string | null;
+  /** The batch that the message belongs to */
+  batch_id: string | null;
 } | {
   at: string;
   type: "platform_attempt";
@@ -745,12 +775,12 @@ export type TimelineEntryDto = {
 } | {
   at: string;
   type: "status";
-  status: "queued" | "sending" | "accepted" | "sent" | "delivered" | "read" | "failed" | "unknown";
+  status: "scheduled" | "queued" | "sending" | "accepted" | "sent" | "delivered" | "read" | "failed" | "unknown" | "cancelled";
 } | {
   at: string;
   type: "event";
   event_id: string;
-  event_type: "message.received" | "message.status" | "message.send_result" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
+  event_type: "message.received" | "message.status" | "message.send_result" | "batch.updated" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
 } | {
   at: string;
   type: "delivery_attempt";
@@ -765,6 +795,298 @@ export type TimelineEntryDto = {
 export interface MessageTimelineDto {
   message_id: string;
   data: TimelineEntryDto[];
+}
+
+export interface CommonTextContent {
+  body?: string;
+  /** Whether to show a preview of the first link */
+  preview_url?: boolean;
+  [name: string]: unknown;
+}
+
+export interface BatchTextMessageDto {
+  /** chatapp: a phone number with country code, digits only, or a business-scoped id. photoapp and socialapp: the person's id at the photo account or page */
+  to: string;
+  external_ref?: string;
+  body?: string;
+}
+
+export interface SendTextBatchDto {
+  /** A connected channel; `GET /api/channels` lists them */
+  channel_id: string;
+  type: "text";
+  text: CommonTextContent;
+  /** Only for photoapp and socialapp. Default: RESPONSE */
+  messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
+  /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
+  tag?: string;
+  /** Your own name of the batch. Several batches may have the same one */
+  name?: string;
+  /** When the batch is to start, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
+  /** At most this many messages per second, up to the rate of the channel */
+  rate_per_second?: number;
+  /** 1 to 1000 messages. A fault in one of them rejects that one only */
+  messages: BatchTextMessageDto[];
+}
+
+export interface BatchTemplateMessageDto {
+  /** chatapp: a phone number with country code, digits only, or a business-scoped id. photoapp and socialapp: the person's id at the photo account or page */
+  to: string;
+  external_ref?: string;
+  /** Values for the template's variables */
+  components?: Array<{
+    [name: string]: unknown;
+  }>;
+}
+
+export interface SendTemplateBatchDto {
+  /** A connected channel; `GET /api/channels` lists them */
+  channel_id: string;
+  type: "template";
+  template: TemplateContent;
+  /** Only for photoapp and socialapp. Default: RESPONSE */
+  messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
+  /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
+  tag?: string;
+  /** Your own name of the batch. Several batches may have the same one */
+  name?: string;
+  /** When the batch is to start, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
+  /** At most this many messages per second, up to the rate of the channel */
+  rate_per_second?: number;
+  /** 1 to 1000 messages. A fault in one of them rejects that one only */
+  messages: BatchTemplateMessageDto[];
+}
+
+export interface BatchMessageDto {
+  /** chatapp: a phone number with country code, digits only, or a business-scoped id. photoapp and socialapp: the person's id at the photo account or page */
+  to: string;
+  external_ref?: string;
+}
+
+export interface SendImageBatchDto {
+  /** A connected channel; `GET /api/channels` lists them */
+  channel_id: string;
+  type: "image";
+  image: ImageContent;
+  /** Only for photoapp and socialapp. Default: RESPONSE */
+  messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
+  /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
+  tag?: string;
+  /** Your own name of the batch. Several batches may have the same one */
+  name?: string;
+  /** When the batch is to start, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
+  /** At most this many messages per second, up to the rate of the channel */
+  rate_per_second?: number;
+  /** 1 to 1000 messages. A fault in one of them rejects that one only */
+  messages: BatchMessageDto[];
+}
+
+export interface SendVideoBatchDto {
+  /** A connected channel; `GET /api/channels` lists them */
+  channel_id: string;
+  type: "video";
+  video: VideoContent;
+  /** Only for photoapp and socialapp. Default: RESPONSE */
+  messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
+  /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
+  tag?: string;
+  /** Your own name of the batch. Several batches may have the same one */
+  name?: string;
+  /** When the batch is to start, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
+  /** At most this many messages per second, up to the rate of the channel */
+  rate_per_second?: number;
+  /** 1 to 1000 messages. A fault in one of them rejects that one only */
+  messages: BatchMessageDto[];
+}
+
+export interface SendAudioBatchDto {
+  /** A connected channel; `GET /api/channels` lists them */
+  channel_id: string;
+  type: "audio";
+  audio: AudioContent;
+  /** Only for photoapp and socialapp. Default: RESPONSE */
+  messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
+  /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
+  tag?: string;
+  /** Your own name of the batch. Several batches may have the same one */
+  name?: string;
+  /** When the batch is to start, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
+  /** At most this many messages per second, up to the rate of the channel */
+  rate_per_second?: number;
+  /** 1 to 1000 messages. A fault in one of them rejects that one only */
+  messages: BatchMessageDto[];
+}
+
+export interface SendDocumentBatchDto {
+  /** A connected channel; `GET /api/channels` lists them */
+  channel_id: string;
+  type: "document";
+  document: DocumentContent;
+  /** Only for photoapp and socialapp. Default: RESPONSE */
+  messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
+  /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
+  tag?: string;
+  /** Your own name of the batch. Several batches may have the same one */
+  name?: string;
+  /** When the batch is to start, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
+  /** At most this many messages per second, up to the rate of the channel */
+  rate_per_second?: number;
+  /** 1 to 1000 messages. A fault in one of them rejects that one only */
+  messages: BatchMessageDto[];
+}
+
+export interface SendStickerBatchDto {
+  /** A connected channel; `GET /api/channels` lists them */
+  channel_id: string;
+  type: "sticker";
+  sticker: StickerContent;
+  /** Only for photoapp and socialapp. Default: RESPONSE */
+  messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
+  /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
+  tag?: string;
+  /** Your own name of the batch. Several batches may have the same one */
+  name?: string;
+  /** When the batch is to start, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
+  /** At most this many messages per second, up to the rate of the channel */
+  rate_per_second?: number;
+  /** 1 to 1000 messages. A fault in one of them rejects that one only */
+  messages: BatchMessageDto[];
+}
+
+export interface SendLocationBatchDto {
+  /** A connected channel; `GET /api/channels` lists them */
+  channel_id: string;
+  type: "location";
+  location: LocationContent;
+  /** Only for photoapp and socialapp. Default: RESPONSE */
+  messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
+  /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
+  tag?: string;
+  /** Your own name of the batch. Several batches may have the same one */
+  name?: string;
+  /** When the batch is to start, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
+  /** At most this many messages per second, up to the rate of the channel */
+  rate_per_second?: number;
+  /** 1 to 1000 messages. A fault in one of them rejects that one only */
+  messages: BatchMessageDto[];
+}
+
+export interface SendContactsBatchDto {
+  /** A connected channel; `GET /api/channels` lists them */
+  channel_id: string;
+  type: "contacts";
+  contacts: Contact[];
+  /** Only for photoapp and socialapp. Default: RESPONSE */
+  messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
+  /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
+  tag?: string;
+  /** Your own name of the batch. Several batches may have the same one */
+  name?: string;
+  /** When the batch is to start, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
+  /** At most this many messages per second, up to the rate of the channel */
+  rate_per_second?: number;
+  /** 1 to 1000 messages. A fault in one of them rejects that one only */
+  messages: BatchMessageDto[];
+}
+
+export interface SendInteractiveBatchDto {
+  /** A connected channel; `GET /api/channels` lists them */
+  channel_id: string;
+  type: "interactive";
+  interactive: InteractiveContent;
+  /** Only for photoapp and socialapp. Default: RESPONSE */
+  messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
+  /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
+  tag?: string;
+  /** Your own name of the batch. Several batches may have the same one */
+  name?: string;
+  /** When the batch is to start, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
+  /** At most this many messages per second, up to the rate of the channel */
+  rate_per_second?: number;
+  /** 1 to 1000 messages. A fault in one of them rejects that one only */
+  messages: BatchMessageDto[];
+}
+
+export interface SendReactionBatchDto {
+  /** A connected channel; `GET /api/channels` lists them */
+  channel_id: string;
+  type: "reaction";
+  reaction: ReactionContent;
+  /** Only for photoapp and socialapp. Default: RESPONSE */
+  messaging_type?: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY";
+  /** Only for photoapp and socialapp. Required with MESSAGE_TAG */
+  tag?: string;
+  /** Your own name of the batch. Several batches may have the same one */
+  name?: string;
+  /** When the batch is to start, with time and offset; at most 30 days ahead. Up to 5 minutes in the past counts as now. Default: at once */
+  send_at?: string;
+  /** At most this many messages per second, up to the rate of the channel */
+  rate_per_second?: number;
+  /** 1 to 1000 messages. A fault in one of them rejects that one only */
+  messages: BatchMessageDto[];
+}
+
+/** The content is in the field that is named like the type, in the chat platform's format. photoapp and socialapp support text, image, video, audio and reaction; socialapp also supports document */
+export type SendBatchDto = SendTextBatchDto | SendTemplateBatchDto | SendImageBatchDto | SendVideoBatchDto | SendAudioBatchDto | SendDocumentBatchDto | SendStickerBatchDto | SendLocationBatchDto | SendContactsBatchDto | SendInteractiveBatchDto | SendReactionBatchDto;
+
+export interface RejectedMessageDto {
+  /** The place in `messages`, from 0 on */
+  index: number;
+  /** An error code */
+  error: string;
+  message: string;
+}
+
+export interface AcceptedBatchDto {
+  batch_id: string;
+  /** `paused`: nothing of it is sent until it is resumed. `finished`: nothing of it is still to be sent. `cancelled`: messages that were being sent at that time may still arrive */
+  status: "scheduled" | "running" | "paused" | "finished" | "cancelled";
+  accepted: number;
+  /** Messages that were not accepted: they are not part of the batch */
+  rejected: RejectedMessageDto[];
+  created_at: string;
+}
+
+/** How many of its messages have each status; the sum is the number of accepted messages */
+export interface BatchCountsDto {
+  scheduled: number;
+  queued: number;
+  sending: number;
+  accepted: number;
+  sent: number;
+  delivered: number;
+  read: number;
+  failed: number;
+  unknown: number;
+  cancelled: number;
+}
+
+export interface BatchDto {
+  batch_id: string;
+  /** Your own name of the batch. Several batches may have the same one */
+  name: string | null;
+  /** `paused`: nothing of it is sent until it is resumed. `finished`: nothing of it is still to be sent. `cancelled`: messages that were being sent at that time may still arrive */
+  status: "scheduled" | "running" | "paused" | "finished" | "cancelled";
+  /** Why it is paused; null in any other status. `requested`: by a request. `channel`: its channel is not connected. `template`: the platform no longer sends its template. `failures`: most of the last messages failed with the same error of the platform */
+  pause_reason: "requested" | "channel" | "template" | "failures" | null;
+  counts: BatchCountsDto;
+  channel_id: string;
+  type: "text" | "template" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "reaction";
+  created_at: string;
+  /** When it starts; null if at once */
+  send_at: string | null;
+  /** When nothing of it was still to be sent */
+  finished_at: string | null;
 }
 
 /** A template in the chat platform's format; passed on unchanged, including additional fields */
@@ -853,13 +1175,13 @@ export interface PlatformDispatchDto {
   /** Where these events are sent; null while no webhook_url is set */
   url: string | null;
   /** The types of event that are sent to this URL */
-  events: Array<"message.received" | "message.status" | "message.send_result" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test">;
+  events: Array<"message.received" | "message.status" | "message.send_result" | "batch.updated" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test">;
   /** Types of event that have their own URL */
   routes: Array<{
     /** Where these events are sent; null while no webhook_url is set */
     url: string | null;
     /** The types of event that are sent to this URL */
-    events: Array<"message.received" | "message.status" | "message.send_result" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test">;
+    events: Array<"message.received" | "message.status" | "message.send_result" | "batch.updated" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test">;
   }>;
 }
 
@@ -869,7 +1191,7 @@ export interface ServiceDispatchDto {
   /** Where these events are sent; null while no webhook_url is set */
   url: string | null;
   /** The types of event that are sent to this URL */
-  events: Array<"message.received" | "message.status" | "message.send_result" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test">;
+  events: Array<"message.received" | "message.status" | "message.send_result" | "batch.updated" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test">;
 }
 
 export interface DispatchUrlsDto {
@@ -886,7 +1208,7 @@ export interface DispatchUrlsDto {
     /** Where these events are sent; null while no webhook_url is set */
     url: string | null;
     /** The types of event that are sent to this URL */
-    events: Array<"message.received" | "message.status" | "message.send_result" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test">;
+    events: Array<"message.received" | "message.status" | "message.send_result" | "batch.updated" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test">;
   };
 }
 
@@ -933,7 +1255,7 @@ export interface TestWebhookDto {
   /** The key to whose URL the event is sent. It must be one of the type's keys. Default: the first of them; without `type`, and for `webhook.test`, webhook_url itself */
   key?: "chatapp" | "photoapp" | "socialapp" | "marketing" | "publishing" | "embedded_signup";
   /** Sends the example of this type instead, like a real event */
-  type?: "message.received" | "message.status" | "message.send_result" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
+  type?: "message.received" | "message.status" | "message.send_result" | "batch.updated" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
   /** Merged over the `data` of the example: objects field by field, all other values replace those of the example. Requires `type` */
   data?: {
     [name: string]: unknown;
@@ -1325,8 +1647,8 @@ export interface MessageStatusData {
   /** Null when the message was not sent through Herald */
   message_id: string | null;
   platform_message_id: string | null;
-  /** The platform's word; `played` and others are possible */
-  status: "sent" | "delivered" | "read" | "failed" | (string & {});
+  /** The platform's word; `played` and others are possible. `cancelled`: you cancelled the message before it was sent */
+  status: "sent" | "delivered" | "read" | "failed" | "cancelled" | (string & {});
   /** When it happened, by the platform's clock */
   at?: string;
   recipient: string | null;
@@ -1384,6 +1706,35 @@ export interface MessageSendResultEvent {
   /** When Herald recorded the event, in milliseconds: order events by it */
   recorded_at: string;
   data: SendResultData;
+}
+
+export interface BatchUpdate {
+  batch_id: string;
+  /** Your own name of the batch. Several batches may have the same one */
+  name: string | null;
+  /** `paused`: nothing of it is sent until it is resumed. `finished`: nothing of it is still to be sent. `cancelled`: messages that were being sent at that time may still arrive */
+  status: "scheduled" | "running" | "paused" | "finished" | "cancelled";
+  /** Why it is paused; null in any other status. `requested`: by a request. `channel`: its channel is not connected. `template`: the platform no longer sends its template. `failures`: most of the last messages failed with the same error of the platform */
+  pause_reason: "requested" | "channel" | "template" | "failures" | null;
+  counts: BatchCountsDto;
+}
+
+export interface BatchUpdatedEvent {
+  /** The same on every attempt; also the `webhook-id` header */
+  id: string;
+  /** Only in a test event that was sent with a `type`: its ids are examples, and its `data` is the example with the caller's changes, which need not match this schema */
+  test?: true;
+  type: "batch.updated";
+  api_version: string;
+  key: "chatapp" | "photoapp" | "socialapp";
+  channel_id: string;
+  /** Your own reference of the channel */
+  channel_external_ref?: string;
+  /** The platform's time, often in whole seconds */
+  occurred_at: string;
+  /** When Herald recorded the event, in milliseconds: order events by it */
+  recorded_at: string;
+  data: BatchUpdate;
 }
 
 export interface TemplateStatusData {
@@ -2047,11 +2398,11 @@ export interface WebhookTestEvent {
 }
 
 /** An event of any type, as Herald posts it: the body of each attempt, byte for byte */
-export type Event = MessageReceivedEvent | MessageStatusEvent | MessageSendResultEvent | TemplateStatusUpdatedEvent | TemplateQualityUpdatedEvent | TemplateCategoryUpdatedEvent | ChannelUpdatedEvent | ChannelDisconnectedEvent | ChannelConnectedEvent | EmbedSessionFailedEvent | AdAccountConnectedEvent | AdAccountUpdatedEvent | AdAccountRevokedEvent | AdAccountTokenExpiringEvent | AdObjectStatusChangedEvent | AdObjectWithIssuesEvent | CreativeFatigueEvent | InsightsReportCompletedEvent | InsightsReportFailedEvent | LeadCreatedEvent | CommentCreatedEvent | CommentUpdatedEvent | CommentDeletedEvent | MentionCreatedEvent | PostUpdatedEvent | PlatformEventEvent | WebhookTestEvent;
+export type Event = MessageReceivedEvent | MessageStatusEvent | MessageSendResultEvent | BatchUpdatedEvent | TemplateStatusUpdatedEvent | TemplateQualityUpdatedEvent | TemplateCategoryUpdatedEvent | ChannelUpdatedEvent | ChannelDisconnectedEvent | ChannelConnectedEvent | EmbedSessionFailedEvent | AdAccountConnectedEvent | AdAccountUpdatedEvent | AdAccountRevokedEvent | AdAccountTokenExpiringEvent | AdObjectStatusChangedEvent | AdObjectWithIssuesEvent | CreativeFatigueEvent | InsightsReportCompletedEvent | InsightsReportFailedEvent | LeadCreatedEvent | CommentCreatedEvent | CommentUpdatedEvent | CommentDeletedEvent | MentionCreatedEvent | PostUpdatedEvent | PlatformEventEvent | WebhookTestEvent;
 
 export interface StreamItemDto {
   event_id: string;
-  type: "message.received" | "message.status" | "message.send_result" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
+  type: "message.received" | "message.status" | "message.send_result" | "batch.updated" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
   key: "chatapp" | "photoapp" | "socialapp" | "marketing" | "publishing" | "embedded_signup" | null;
   /** What a delivery appends to webhook_url; null when it appends nothing */
   path: string | null;
@@ -2072,7 +2423,7 @@ export interface StreamPageDto {
 export interface EventDto {
   /** Also the `webhook-id` header of each attempt */
   id: string;
-  type: "message.received" | "message.status" | "message.send_result" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
+  type: "message.received" | "message.status" | "message.send_result" | "batch.updated" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
   /** Null for a test event sent to `webhook_url` itself */
   key: "chatapp" | "photoapp" | "socialapp" | "marketing" | "publishing" | "embedded_signup" | null;
   channel_id: string | null;
@@ -2111,7 +2462,7 @@ export interface DeliveryAttemptDto {
 export interface EventDetailDto {
   /** Also the `webhook-id` header of each attempt */
   id: string;
-  type: "message.received" | "message.status" | "message.send_result" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
+  type: "message.received" | "message.status" | "message.send_result" | "batch.updated" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
   /** Null for a test event sent to `webhook_url` itself */
   key: "chatapp" | "photoapp" | "socialapp" | "marketing" | "publishing" | "embedded_signup" | null;
   channel_id: string | null;
@@ -2139,7 +2490,7 @@ export interface EventDetailDto {
 export interface RetriedEventDto {
   /** Also the `webhook-id` header of each attempt */
   id: string;
-  type: "message.received" | "message.status" | "message.send_result" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
+  type: "message.received" | "message.status" | "message.send_result" | "batch.updated" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
   /** Null for a test event sent to `webhook_url` itself */
   key: "chatapp" | "photoapp" | "socialapp" | "marketing" | "publishing" | "embedded_signup" | null;
   channel_id: string | null;
@@ -2170,7 +2521,7 @@ export interface RetryEventsDto {
   /** Only events of this platform or service */
   key?: "chatapp" | "photoapp" | "socialapp" | "marketing" | "publishing" | "embedded_signup";
   /** Only events of this type */
-  type?: "message.received" | "message.status" | "message.send_result" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
+  type?: "message.received" | "message.status" | "message.send_result" | "batch.updated" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
   /** Only events of this channel */
   channel_id?: string;
   /** Only events about this outbound message */
@@ -2203,7 +2554,9 @@ export interface MessageStatsTotalsDto {
   failed: number;
   /** The platform may have the message */
   unknown: number;
-  /** The message is still to be sent */
+  /** The message was cancelled before it was sent */
+  cancelled: number;
+  /** The message is still to be sent, or scheduled */
   waiting: number;
 }
 
@@ -2219,7 +2572,9 @@ export interface MessageStatsRowDto {
   failed: number;
   /** The platform may have the message */
   unknown: number;
-  /** The message is still to be sent */
+  /** The message was cancelled before it was sent */
+  cancelled: number;
+  /** The message is still to be sent, or scheduled */
   waiting: number;
 }
 
@@ -2285,7 +2640,7 @@ export interface MessageFailuresDto {
   kind: "message";
   channel_id: string;
   /** As in the explanation of a message */
-  cause: "accepted" | "sent" | "delivered" | "read" | "queued" | "sending" | "order" | "rate" | "retry" | "channel_needs_reauth" | "hold" | "expired" | "channel_disconnected" | "outcome_unknown" | "send_quarantined" | "discarded" | "internal_error" | "recipient_unreachable" | "recipient_unavailable" | "recipient_refuses_messages" | "recipient_unknown" | "recipient_is_sender" | "recipient_not_in_test_list" | "recipient_in_experiment" | "recipient_stopped_marketing" | "recipient_id_unsupported" | "window_closed" | "withheld_by_platform" | "identity_mismatch" | "parameter_invalid" | "parameter_missing" | "message_type_unsupported" | "media_download_failed" | "media_upload_failed" | "attachment_type_mismatch" | "request_rejected" | "template_missing" | "template_paused" | "template_disabled" | "template_parameter_count" | "template_text_too_long" | "template_policy_violated" | "template_parameter_value" | "template_parameter_format" | "template_classification_limited" | "marketing_disabled" | "flow_blocked" | "flow_throttled" | "access_token_invalid" | "permission_missing" | "policy_blocked" | "country_restricted" | "account_locked" | "spam_limited" | "display_name_not_approved" | "payment_problem" | "payment_terms_not_accepted" | "certificate_invalid" | "sender_not_found" | "number_not_registered" | "registration_failed" | "registration_limited" | "app_rate_limited" | "account_rate_limited" | "number_rate_limited" | "pair_rate_limited" | "platform_unavailable" | "platform_maintenance" | "platform_fault" | "platform_error" | "backend_unavailable" | "backend_retry" | "delivery_failed" | "quarantined";
+  cause: "accepted" | "sent" | "delivered" | "read" | "cancelled" | "scheduled" | "queued" | "sending" | "order" | "rate" | "retry" | "channel_needs_reauth" | "batch_paused" | "hold" | "expired" | "channel_disconnected" | "outcome_unknown" | "send_quarantined" | "discarded" | "internal_error" | "recipient_unreachable" | "recipient_unavailable" | "recipient_refuses_messages" | "recipient_unknown" | "recipient_is_sender" | "recipient_not_in_test_list" | "recipient_in_experiment" | "recipient_stopped_marketing" | "recipient_id_unsupported" | "window_closed" | "withheld_by_platform" | "identity_mismatch" | "parameter_invalid" | "parameter_missing" | "message_type_unsupported" | "media_download_failed" | "media_upload_failed" | "attachment_type_mismatch" | "request_rejected" | "template_missing" | "template_paused" | "template_disabled" | "template_parameter_count" | "template_text_too_long" | "template_policy_violated" | "template_parameter_value" | "template_parameter_format" | "template_classification_limited" | "marketing_disabled" | "flow_blocked" | "flow_throttled" | "access_token_invalid" | "permission_missing" | "policy_blocked" | "country_restricted" | "account_locked" | "spam_limited" | "display_name_not_approved" | "payment_problem" | "payment_terms_not_accepted" | "certificate_invalid" | "sender_not_found" | "number_not_registered" | "registration_failed" | "registration_limited" | "app_rate_limited" | "account_rate_limited" | "number_rate_limited" | "pair_rate_limited" | "platform_unavailable" | "platform_maintenance" | "platform_fault" | "platform_error" | "backend_unavailable" | "backend_retry" | "delivery_failed" | "quarantined";
   status_code: null;
   count: number;
   /** When the first of them failed */
@@ -2957,8 +3312,10 @@ export interface ListEmbedSessionsPage {
 export interface ListMessagesQuery {
   /** Only messages of this channel */
   channel_id?: string;
+  /** Only messages of this batch */
+  batch_id?: string;
   /** Only messages with this status */
-  status?: "queued" | "sending" | "accepted" | "sent" | "delivered" | "read" | "failed" | "unknown";
+  status?: "scheduled" | "queued" | "sending" | "accepted" | "sent" | "delivered" | "read" | "failed" | "unknown" | "cancelled";
   /** Only messages to this recipient, written as in the request */
   to?: string;
   /** Only messages with your own reference */
@@ -2977,6 +3334,24 @@ export interface ListMessagesQuery {
 
 export interface ListMessagesPage {
   data: MessageDto[];
+  paging: Paging;
+}
+
+export interface ListBatchesQuery {
+  /** Only batches of this channel */
+  channel_id?: string;
+  /** Only batches with this status */
+  status?: "scheduled" | "running" | "paused" | "finished" | "cancelled";
+  /** Maximum number of items per page */
+  limit?: number;
+  /** Cursor: return the items after it. Cannot be combined with `before` */
+  after?: string;
+  /** Cursor: return the items before it. Cannot be combined with `after` */
+  before?: string;
+}
+
+export interface ListBatchesPage {
+  data: BatchDto[];
   paging: Paging;
 }
 
@@ -3012,7 +3387,7 @@ export interface ListEventsQuery {
   /** Only events of this platform or service */
   key?: "chatapp" | "photoapp" | "socialapp" | "marketing" | "publishing" | "embedded_signup";
   /** Only events of this type */
-  type?: "message.received" | "message.status" | "message.send_result" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
+  type?: "message.received" | "message.status" | "message.send_result" | "batch.updated" | "template.status_updated" | "template.quality_updated" | "template.category_updated" | "channel.updated" | "channel.disconnected" | "channel.connected" | "embed_session.failed" | "ad_account.connected" | "ad_account.updated" | "ad_account.revoked" | "ad_account.token_expiring" | "ad_object.status_changed" | "ad_object.with_issues" | "creative.fatigue" | "lead.created" | "insights.report.completed" | "insights.report.failed" | "comment.created" | "comment.updated" | "comment.deleted" | "mention.created" | "post.updated" | "platform.event" | "webhook.test";
   /** Only events of this channel */
   channel_id?: string;
   /** Only events about this outbound message */
@@ -3045,6 +3420,8 @@ export interface GetMessageStatsQuery {
   interval?: "hour" | "day";
   /** Only messages of this channel */
   channel_id?: string;
+  /** Only messages of this batch; these figures are live */
+  batch_id?: string;
 }
 
 export interface GetEventStatsQuery {

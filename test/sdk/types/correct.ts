@@ -23,6 +23,20 @@ export async function sendMessages(): Promise<string[]> {
   return [text.message_id, image.message_id, delivered.status];
 }
 
+export async function sendBatch(people: readonly { phone: string; name: string }[]): Promise<number> {
+  const messages = people.map(({ phone, name }) => ({
+    to: phone,
+    components: [{ type: "body", parameters: [{ type: "text", text: name }] }],
+  }));
+  const template = { name: "order_update", language: { code: "pt_BR" } };
+  const { batch_id, rejected } = await herald.batches.send(
+    { channel_id: "ch_1", type: "template", template, messages, name: "sale", rate_per_second: 20 },
+    { idempotencyKey: "sale-1" },
+  );
+  const { counts } = await herald.batches.waitUntilFinished(batch_id, { timeoutMs: 60_000 });
+  return counts.failed + rejected.length;
+}
+
 export async function readLists(): Promise<number> {
   const failed: List<MessageDto> = herald.messages.list({ status: "failed" });
   const first = await failed.toArray({ limit: 10 });
@@ -63,6 +77,7 @@ export function textOf(event: Event): string | undefined {
   }
   if (event.type === "message.received" && event.data.type === "button") return event.data.content.payload;
   if (event.type === "message.send_result") return event.data.outcome;
+  if (event.type === "batch.updated") return event.data.pause_reason ?? event.data.status;
   return undefined;
 }
 

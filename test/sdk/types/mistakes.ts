@@ -34,6 +34,13 @@ herald.messages.list().then((messages) => messages);
 // @ts-expect-error: the message's id is missing
 herald.messages.get();
 
+// @ts-expect-error: a batch has messages
+herald.batches.send({ channel_id: "ch_1", type: "text", text: {} });
+// @ts-expect-error: only the messages of a batch of texts have a body
+herald.batches.send({ channel_id: "ch_1", type: "image", image, messages: [{ to: "1", body: "Hi" }] });
+// @ts-expect-error: there is no such status
+herald.batches.list({ status: "ended" });
+
 // @ts-expect-error: the objective is missing
 herald.campaigns.create({ ad_account_id: "act_1", name: "Winter", special_ad_categories: [] });
 // @ts-expect-error: the check of a request returns nothing
