@@ -75,6 +75,7 @@ const HOMES: Record<string, readonly string[]> = {
   "ajv-formats": ["src/schema"],
   commander: ["src/commands"],
   concurrently: ["src/local"],
+  "csv-parse": ["src/commands"],
   "csv-stringify": ["src/domain"],
   express: ["src/http"],
   got: ["src/platforms"],

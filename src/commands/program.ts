@@ -110,7 +110,7 @@ function createProgram(
 ): CommanderCommand {
   const program = new CommanderCommand("herald")
     .description(
-      "Manages a Herald service: clients, users, keys, channels, terms, events, messages, audit log, queue, statistics, secrets, insights and health. Shows, forwards and sends a client's events during development.",
+      "Manages a Herald service: clients, users, keys, channels, terms, events, messages, audit log, queue, statistics, secrets, insights and health. As a client of the API, sends batches of messages, and shows, forwards and sends events during development.",
     )
     .version(packageVersion())
     // The program's own options come before the verb: after it, --version is the version of the terms.

@@ -50,6 +50,10 @@ export const VERB_GROUPS: readonly VerbGroup[] = [
     load: async () => (await import("./events.ts")).EVENTS_COMMANDS,
   },
   { names: ["message show"], load: async () => (await import("./message.ts")).MESSAGE_COMMANDS },
+  {
+    names: ["batch send", "batch list", "batch show", "batch pause", "batch resume", "batch cancel"],
+    load: async () => (await import("./batch.ts")).BATCH_COMMANDS,
+  },
   { names: ["audit list"], load: async () => (await import("./client.ts")).AUDIT_COMMANDS },
   {
     names: ["queue status", "queue hold", "queue release", "queue discard-sends"],

@@ -40,6 +40,10 @@ export interface BaseContext {
   onKeyPress(callback: (key: string) => void): (() => void) | undefined;
   /** True when standard output is a terminal that shows colours. */
   hasColours: boolean;
+  /** True when a person sees standard error and can answer questions: both it and standard input are terminals. */
+  isInteractive: boolean;
+  /** Shows a count instead of a bar when the total is unknown. */
+  progress(label: string, total?: number): Progress;
 }
 
 /** The dependencies of an operator's command. Settings are read and connections opened on first access. */
@@ -56,8 +60,6 @@ export interface CommandContext extends BaseContext {
   readonly platforms: AdObjectParts["platforms"];
   /** The operator's name, for the audit log. */
   operator: string;
-  /** Shows a count instead of a bar when the total is unknown. */
-  progress(label: string, total?: number): Progress;
 }
 
 /** An option of a command. `parse` throws UsageError for an invalid value. */

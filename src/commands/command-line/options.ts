@@ -1,5 +1,6 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../../runtime/durations.ts";
 import { type IdPrefix, isClientId, isPrefixedId } from "../../runtime/ids.ts";
+import { batchName } from "../../schema/batches.ts";
 import { externalRef, platformId, platformToken } from "../../schema/channels.ts";
 import { EVENT_KEYS, PLATFORMS, ROLES, SCOPES, type Scope } from "../../schema/enumerations.ts";
 import { email, entityName, password } from "../../schema/tenants.ts";
@@ -121,6 +122,12 @@ export const OPTION = {
   client: { placeholder: "ID", about: "the client's id", parse: parseClientId },
   channel: { placeholder: "ID", about: "the channel's id", parse: parsePrefixedId("ch") },
   message: { placeholder: "ID", about: "the message's id", parse: parsePrefixedId("msg") },
+  batch: { placeholder: "ID", about: "the batch's id", parse: parsePrefixedId("bat") },
+  batchName: {
+    placeholder: "NAME",
+    about: "name of the batches",
+    parse: parseAsApiField("name", batchName),
+  },
   user: { placeholder: "ID", about: "the user's id", parse: parsePrefixedId("usr") },
   key: { placeholder: "ID", about: "the key's id", parse: parsePrefixedId("key") },
   name: { placeholder: "NAME", about: "display name", parse: parseAsApiField("name", entityName("")) },

@@ -75,7 +75,7 @@ async function readPages<Row extends { id: string }>(
 /** The progress bar of a long command. */
 export interface Progress {
   advance(by: number): void;
-  /** Removes the bar, so that only the result remains. */
+  /** Removes the bar, so that only the result remains. A later `advance` draws it again. */
   end(): void;
 }
 
@@ -103,6 +103,7 @@ export function createProgress(screen: Screen, label: string, total?: number): P
     },
     end() {
       if (screen.isTTY) screen.write(`\r${" ".repeat(lastLine.length)}\r`);
+      lastLine = "";
     },
   };
 }

@@ -32,6 +32,15 @@ t.test(
   },
 );
 
+t.test("a bar that was removed for a line of text is drawn again", async (t) => {
+  const { written, screen } = fakeScreen(true);
+  const bar = createProgress(screen, "messages", 4);
+  bar.advance(1);
+  bar.end();
+  bar.advance(0);
+  t.equal(written[3], written[1]);
+});
+
 t.test("without a total the count is shown", async (t) => {
   const { written, screen } = fakeScreen(true);
   const bar = createProgress(screen, "rows");
