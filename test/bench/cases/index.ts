@@ -1,5 +1,6 @@
 import type { BenchCase } from "../frame/case.ts";
 import { BACKLOG } from "./backlog.ts";
+import { BATCHES } from "./batches.ts";
 import { DELIVERY } from "./delivery.ts";
 import { GROWTH } from "./growth/growth.ts";
 import { IMAGES } from "./images.ts";
@@ -14,6 +15,7 @@ import { WEBHOOK_ENDPOINT } from "./webhook-endpoint/webhook-endpoint.ts";
 /** All cases, in the order of the table. */
 export const CASES: readonly BenchCase[] = [
   INTAKE,
+  BATCHES,
   WEBHOOK_ENDPOINT,
   DELIVERY,
   LATENCY,

@@ -10,10 +10,10 @@ import { startProgram, startWeb, type WebProcess } from "../frame/processes.ts";
 import { buildRequest } from "../load/connection.ts";
 import { httpContestant } from "../load/http-contestant.ts";
 
-const TEXT = { body: "Your order has been shipped and will arrive on Monday." };
+export const TEXT = { body: "Your order has been shipped and will arrive on Monday." };
 const [ROUND_MESSAGES, SMOKE_MESSAGES] = [8_000, 20];
 
-const randomPhone = () => `55119${randomInt(10_000_000, 99_999_999)}`;
+export const randomPhone = () => `55119${randomInt(10_000_000, 99_999_999)}`;
 
 /** Requests to send a text message, each with its own Idempotency-Key. */
 function sendRequests(
@@ -64,7 +64,11 @@ export async function startHeraldIntake(
 const PEER_KEY = "key-of-the-peer";
 const PEER_OPTIONS = { key: PEER_KEY, channelId: newId("ch") };
 
-async function startPeer(context: BenchContext, callers: number, name: PeerName): Promise<Contestant> {
+export async function startIntakePeer(
+  context: BenchContext,
+  callers: number,
+  name: PeerName,
+): Promise<Contestant> {
   const { file, table } = PEERS[name];
   const { pid, origin } = await startProgram(context, file, { API_KEY: PEER_KEY, TABLE: table });
   return httpContestant({
@@ -97,7 +101,7 @@ function variant(callers: number, targets: Partial<Record<PeerName, number>>): V
     start: (context) =>
       Promise.all([
         startHeraldIntake(context, callers),
-        ...peers.map((name) => startPeer(context, callers, name)),
+        ...peers.map((name) => startIntakePeer(context, callers, name)),
       ]),
   };
 }
