@@ -19,6 +19,10 @@ const SLOWEST_FILES = [
   "resources/marketing/create-once",
   "resources/marketing/ad-accounts/routes",
   "workers/scheduler/check-tokens",
+  "workers/dispatcher/sending/send-message",
+  "workers/dispatcher/sending/scheduled-messages",
+  "workers/scheduler/maintenance",
+  "workers/table-partitions",
 ].map((name) => join("test", `${name}.test.ts`));
 
 const rankOf = (file: string): number => {
