@@ -251,20 +251,25 @@ t.test("the message intake", async (t) => {
   /** An intake whose statements wait for `unblock`. */
   function openBlockedIntake(timeoutMs?: number) {
     let unblock = () => {};
+    let started = 0;
     const blocked = new Promise<void>((resolve) => {
       unblock = resolve;
     });
-    const options = { api, before: () => blocked, ...(timeoutMs ? { timeoutMs } : {}) };
-    return { intake: openIntake(options).intake, unblock };
+    const before = () => {
+      started += 1;
+      return blocked;
+    };
+    const options = { api, before, ...(timeoutMs ? { timeoutMs } : {}) };
+    return { intake: openIntake(options).intake, unblock, started: () => started };
   }
 
   t.test("the outcome of a message that waits too long is known only while it is pending", async (t) => {
-    const { intake, unblock } = openBlockedIntake(4 * SECOND);
+    const { intake, unblock, started } = openBlockedIntake(4 * SECOND);
     const { tenant, channel } = await setUpChannel();
     const accepting = [];
-    for (let count = 0; count < 3; count++) {
+    for (const statements of [1, 2, 2]) {
       accepting.push(intake.accept(newMessage(tenant, channel)));
-      await new Promise((resolve) => setTimeout(resolve, 0)); // a batch starts, if fewer than two are running
+      await until("the statement has started, if fewer than two are running", () => started() === statements);
     }
     const outcomes = (await Promise.all(accepting)).map(({ outcome }) => outcome);
     t.same(outcomes, ["unknown", "unknown", "unavailable"]);
