@@ -17,8 +17,7 @@ create table batches (
   -- that time may still be sent.
   status text not null check (status in ('scheduled', 'running', 'paused', 'finished', 'cancelled')),
   pause_reason text check (pause_reason in ('requested', 'channel', 'template', 'failures')),
-  -- How many messages were accepted, and the bounds of their ids, by which Postgres skips the other partitions.
-  accepted integer not null,
+  -- The bounds of the ids of its messages, by which Postgres skips the other partitions.
   first_message_id text collate "C" not null,
   last_message_id text collate "C" not null,
   -- Upper bound besides the rate of the channel; null without one.

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { BatchDto } from "../schema/batches.ts";
+import { type BatchDto, batchName } from "../schema/batches.ts";
 import { BATCH_STATUSES } from "../schema/enumerations.ts";
 import { type InvalidRow, type RecipientFile, readRecipientFile } from "./batches/recipient-file.ts";
 import { type BatchFields, type SubmittedPart, submitParts } from "./batches/submit-parts.ts";
@@ -24,7 +24,6 @@ import {
 import { toText } from "./command-line/output.ts";
 
 const DEFAULT_LANGUAGE = "en_US";
-const MAX_NAME_LENGTH = 120;
 const [MAX_PAGE_ROWS, MAX_SHOWN_ROWS] = [100, 20];
 
 const SEND_COMMAND = defineClientCommand({
@@ -216,7 +215,7 @@ function fieldsOf({ file, channel, template, language, sendAt, rate, name }: Sen
   return {
     channel_id: channel,
     template: { name: template, language: { code: language ?? DEFAULT_LANGUAGE } },
-    name: name ?? basename(file).slice(0, MAX_NAME_LENGTH),
+    name: name ?? basename(file).slice(0, batchName.maxLength),
     ...(sendAt === undefined ? {} : { send_at: sendAt }),
     ...(rate === undefined ? {} : { rate_per_second: rate }),
   };

@@ -16,7 +16,7 @@ export type AcceptBatchOutcome =
   | { outcome: "contended" };
 
 /** A batch as its client requested it, and the messages of it that are valid. */
-interface BatchRequest {
+interface RequestedBatch {
   clientId: string;
   requestId: string;
   id: string;
@@ -36,7 +36,7 @@ interface BatchRequest {
   key: Pick<NewBatch, "key_id" | "fingerprint" | "reply_sealed">;
 }
 
-function toNewBatch({ fields, key, ...request }: BatchRequest): NewBatch {
+function toNewBatch({ fields, key, ...request }: RequestedBatch): NewBatch {
   const { channel_id, type, template, name = null, rate_per_second = null } = fields;
   return {
     ...{ client_id: request.clientId, request_id: request.requestId, id: request.id, status: request.status },
@@ -51,7 +51,7 @@ function toNewBatch({ fields, key, ...request }: BatchRequest): NewBatch {
 /** Accepts a batch in one transaction, and wakes a dispatcher if it starts at once. */
 export async function acceptNewBatch(
   { db, messageNotifier }: { db: Database; messageNotifier: MessageNotifier },
-  request: BatchRequest,
+  request: RequestedBatch,
 ): Promise<AcceptBatchOutcome> {
   const batch = toNewBatch(request);
   const isAccepted = await db.transaction((tx) => acceptBatch(tx, batch));

@@ -33,6 +33,13 @@ export async function replayOrThrow(
   throw error;
 }
 
+/** The columns of the operation's idempotency key, with the reply that a repeated request gets. */
+export const keyColumnsOf = (operation: Operation, reply: object) => ({
+  key_id: operation.id,
+  fingerprint: operation.fingerprint,
+  reply_sealed: operation.seal(reply),
+});
+
 const MAX_AHEAD_MS = 30 * DAY;
 const MAX_PAST_MS = 5 * MINUTE;
 

@@ -1,5 +1,4 @@
 import { ApiError } from "../../http/api-error.ts";
-import type { Operation } from "../../http/route.ts";
 import { collectInSlices } from "../../runtime/async/time-slices.ts";
 import { newId } from "../../runtime/ids.ts";
 import { stringifyJson } from "../../runtime/json/json.ts";
@@ -71,10 +70,3 @@ export interface Batch {
   /** Size of the common content as JSON. */
   contentBytes: number;
 }
-
-/** The reply to a batch, and the columns of its idempotency key. */
-export const sealReply = (operation: Operation, reply: AcceptedBatchDto) => ({
-  key_id: operation.id,
-  fingerprint: operation.fingerprint,
-  reply_sealed: operation.seal(reply),
-});

@@ -25,13 +25,14 @@ import { toTimestamp } from "../../schema/times.ts";
 import { MAX_UNFINISHED_BATCHES } from "../../store/batches/accept-batch.ts";
 import { findBatch, listBatches } from "../../store/batches/batches.ts";
 import {
+  keyColumnsOf,
   MAX_CONTENT_BYTES,
   optionsOf,
   readSendTime,
   replayOrThrow,
   temporarilyUnavailable,
 } from "./acceptance.ts";
-import { type CheckedEntries, createEntryCheck, sealReply } from "./batch-entries.ts";
+import { type CheckedEntries, createEntryCheck } from "./batch-entries.ts";
 import { batchFilters, batchParams, type SendBatchDto, sendBatch, sendBatchDocs } from "./batch-schema.ts";
 import { createPlatformRules } from "./platform-rules.ts";
 
@@ -177,7 +178,7 @@ function sendRoute({ messageNotifier, platformOf, settings }: BatchRouteParts): 
         { db, messageNotifier },
         {
           ...{ clientId, requestId, id, status, content, sendAt: time.send_at, options: optionsOf(body) },
-          ...{ fields: body, messages: entries.messages, key: sealReply(operation, reply) },
+          ...{ fields: body, messages: entries.messages, key: keyColumnsOf(operation, reply) },
         },
       );
       switch (acceptance.outcome) {

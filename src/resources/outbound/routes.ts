@@ -24,12 +24,12 @@ import {
   message,
   messageExplanation,
   messageTimeline,
-  type QueuedMessageDto,
   queuedMessage,
 } from "../../schema/messages.ts";
 import { hasBatch } from "../../store/batches/batches.ts";
 import { findMessage, listMessages } from "../../store/messages/messages.ts";
 import {
+  keyColumnsOf,
   MAX_CONTENT_BYTES,
   optionsOf,
   readSendTime,
@@ -190,7 +190,7 @@ function sendRoute({ intake, platformOf }: SendParts): Route {
         client_id: clientId,
         request_id: requestId,
         ...message,
-        ...keyOf(operation, reply),
+        ...(operation ? keyColumnsOf(operation, reply) : NO_KEY),
       });
       switch (acceptance.outcome) {
         case "accepted":
@@ -213,11 +213,7 @@ function sendRoute({ intake, platformOf }: SendParts): Route {
   });
 }
 
-const keyOf = (operation: Operation | undefined, reply: QueuedMessageDto) => ({
-  key_id: operation?.id ?? null,
-  fingerprint: operation?.fingerprint ?? null,
-  reply_sealed: operation?.seal(reply) ?? null,
-});
+const NO_KEY = { key_id: null, fingerprint: null, reply_sealed: null };
 
 const toNewMessage = (body: SendMessageDto, kind: string, { send_at, isScheduled }: SendTime) => ({
   id: newId("msg"),

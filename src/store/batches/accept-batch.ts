@@ -78,16 +78,16 @@ const ACCEPT = sql(`
   batch as (
     insert into batches (
       client_id, id, channel_id, platform, name, type, content, template_name, template_language, status, rate_per_second,
-      send_at, accepted, first_message_id, last_message_id, expires_at
+      send_at, first_message_id, last_message_id, expires_at
     )
     select
-      $1, $2, $3, s.platform, $4, $5, $6, $8, $9, $10, $11, $12, ids.count, ids.first, ids.last,
+      $1, $2, $3, s.platform, $4, $5, $6, $8, $9, $10, $11, $12, ids.first, ids.last,
       greatest($12, now()) + $23 * interval '1 millisecond'
     from sendable s
     cross join fresh
     cross join (
       -- Not the first and last of the list: ids descend when the clock is set back while they are made.
-      select count(*) as count, min(id collate "C") as first, max(id collate "C") as last
+      select min(id collate "C") as first, max(id collate "C") as last
       from unnest($18::text[]) as i (id)
     ) ids
     returning platform, status

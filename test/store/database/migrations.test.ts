@@ -22,7 +22,7 @@ const MIGRATION_HASHES: Record<string, string> = {
   "008_stats.sql": "e287d936247a708d0ce1ee0245dfd2e3338791fe67807931b6947f0450ad20f2",
   "009_failure_codes.sql": "926eaa5a5de05899722a4ba808b0c08b9d515e53cf6721d9baad128385c4bd54",
   "010_failures.sql": "1d04248e36823e005bec983a4dde1a37c380aaa0e8cc43d433ea9cf62734b3eb",
-  "011_batches.sql": "7cb12738da2077d0a4f15a0c7bc06906f349a4271a31678a77d6f7f4f0077593",
+  "011_batches.sql": "2df02ca81f3ffc3b9179acd56c55dba6e3cf068fa43dd364fae00a638c70cc5c",
 };
 
 t.test("concurrent runs apply each file once, and a later run applies none", async (t) => {
