@@ -119,6 +119,8 @@ export type RecipientKind = (typeof RECIPIENT_KINDS)[number];
 
 /** The purpose of a page's message to a person. */
 export const MESSAGING_TYPES = ["RESPONSE", "UPDATE", "MESSAGE_TAG", "UTILITY"] as const;
+export type MessagingType = (typeof MESSAGING_TYPES)[number];
+
 /** Statuses of a template. The chat platform has more; only APPROVED templates can be sent. */
 export const TEMPLATE_STATUSES = ["PENDING", "APPROVED", "REJECTED"] as const;
 export type TemplateStatus = (typeof TEMPLATE_STATUSES)[number];

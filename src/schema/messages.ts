@@ -1,11 +1,19 @@
 import { ACTORS, VERDICTS } from "./causes/cause-definition.ts";
 import { CAUSE_NAMES, CAUSES, causeDocumentation, MESSAGE_ERROR_CODES } from "./causes/causes.ts";
 import { externalRef } from "./channels.ts";
-import { EVENT_TYPES, MESSAGE_STATUSES, PLATFORMS, RECIPIENT_KINDS } from "./enumerations.ts";
+import {
+  EVENT_TYPES,
+  MESSAGE_STATUSES,
+  MESSAGE_TYPES,
+  MESSAGING_TYPES,
+  PLATFORMS,
+  RECIPIENT_KINDS,
+} from "./enumerations.ts";
 import {
   nullable,
   object,
   oneOf,
+  openObject,
   prefixedId,
   type Static,
   type TProperties,
@@ -68,6 +76,21 @@ const reachedStatus = object(
   { title: "MessageStatusDto" },
 );
 
+const MESSAGE_EXAMPLE = {
+  ...QUEUED_EXAMPLE,
+  status: "accepted",
+  batch_id: null,
+  send_at: null,
+  platform_message_id: "wamid.HBgLNTUxMTk4ODg4Nzc3Nw",
+  statuses: [
+    { status: "queued", at: QUEUED_EXAMPLE.created_at },
+    { status: "sending", at: "2026-11-01T09:30:00.040Z" },
+    { status: "accepted", at: "2026-11-01T09:30:00.310Z" },
+  ],
+  error: null,
+  attempts: 1,
+} as const;
+
 export const message = object(
   {
     ...queuedMessage.properties,
@@ -88,28 +111,45 @@ export const message = object(
       description: "Number of attempts to send the message to the platform",
     }),
   },
+  { title: "MessageDto", examples: [MESSAGE_EXAMPLE] },
+);
+
+export type MessageDto = Static<typeof message>;
+
+/** A message with what is needed to send it again. */
+export const messageDetail = object(
   {
-    title: "MessageDto",
+    ...message.properties,
+    type: oneOf(MESSAGE_TYPES),
+    content: Type.Union([openObject({}), Type.Array(openObject({})), Type.Null()], {
+      description:
+        "The content as it was accepted, in the field named like the type; an array if the type is `contacts`. In a batch, with the fields of this message in place of the common ones. Null once it is deleted",
+    }),
+    context: nullable(
+      object(
+        { message_id: text("wamid.HBgLNTUxMTk4ODg4Nzc3Nw") },
+        { description: "The message that this one replies to, by the platform's id" },
+      ),
+    ),
+    messaging_type: nullable(oneOf(MESSAGING_TYPES, { description: "Null if the request had none" })),
+    tag: nullable(text("HUMAN_AGENT", "Null if the request had none")),
+  },
+  {
+    title: "MessageDetailDto",
     examples: [
       {
-        ...QUEUED_EXAMPLE,
-        status: "accepted",
-        batch_id: null,
-        send_at: null,
-        platform_message_id: "wamid.HBgLNTUxMTk4ODg4Nzc3Nw",
-        statuses: [
-          { status: "queued", at: QUEUED_EXAMPLE.created_at },
-          { status: "sending", at: "2026-11-01T09:30:00.040Z" },
-          { status: "accepted", at: "2026-11-01T09:30:00.310Z" },
-        ],
-        error: null,
-        attempts: 1,
+        ...MESSAGE_EXAMPLE,
+        type: "text",
+        content: { body: "Your order is on its way" },
+        context: null,
+        messaging_type: null,
+        tag: null,
       },
     ],
   },
 );
 
-export type MessageDto = Static<typeof message>;
+export type MessageDetailDto = Static<typeof messageDetail>;
 
 const PLATFORM_ATTEMPT_OUTCOMES = ["accepted", "rejected", "retry", "unknown"] as const;
 

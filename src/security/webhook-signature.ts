@@ -24,16 +24,21 @@ export function attemptHeaders(attempt: RequestToSign): Record<string, string> {
   const timestamp = String(Math.floor(attempt.at.getTime() / SECOND));
   const content = `${id}.${timestamp}.${attempt.payload}`;
   return {
-    "content-type": "application/json",
+    ...eventHeaders({ id, type }),
     "user-agent": userAgent(),
-    "webhook-id": id,
     "webhook-timestamp": timestamp,
     ...(tokens.current === undefined ? {} : { "webhook-signature": signaturesOf(content, tokens) }),
     ...(tokens.current !== undefined && isTokenSent ? { "x-webhook-token": tokens.current } : {}),
-    "x-webhook-event": type,
     "x-webhook-attempt": String(attempt.attempt),
   };
 }
+
+/** The headers that are the same on every attempt to deliver an event. */
+export const eventHeaders = ({ id, type }: Pick<RequestToSign, "id" | "type">): Record<string, string> => ({
+  "content-type": "application/json",
+  "webhook-id": id,
+  "x-webhook-event": type,
+});
 
 /** The current token's signature comes first, because some receivers check only the first. */
 const signaturesOf = (content: string, { current, former }: WebhookTokens): string =>

@@ -96,6 +96,7 @@ import type {
   MarketingTermsTextDto,
   MeDto,
   MediaUploadDto,
+  MessageDetailDto,
   MessageDto,
   MessageExplanationDto,
   MessageStatsDto,
@@ -476,14 +477,14 @@ export class MessagesOperations extends Resource {
   }
 
   /**
-   * Read a message and its status.
+   * Read a message, its status and its content.
    *
    * Requires the scope `messages:send`.
    *
    * `GET /api/outbound/messages/{message_id}`
    */
-  get(messageId: string, options?: RequestOptions): Promise<MessageDto> {
-    return this.client.json<MessageDto>({ operation: "getMessage", method: "GET", path: path`/api/outbound/messages/${messageId}`, retries: "repeatable", options });
+  get(messageId: string, options?: RequestOptions): Promise<MessageDetailDto> {
+    return this.client.json<MessageDetailDto>({ operation: "getMessage", method: "GET", path: path`/api/outbound/messages/${messageId}`, retries: "repeatable", options });
   }
 
   /**

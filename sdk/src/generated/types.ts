@@ -732,6 +732,45 @@ export interface MessageDto {
   attempts: number;
 }
 
+export interface MessageDetailDto {
+  message_id: string;
+  /** `scheduled`: the message waits for its `send_at`. `accepted`: the platform accepted the message but has not sent it yet. `unknown`: the message may have reached the person; Herald waits for a status from the platform. `cancelled`: the message was cancelled before it was sent */
+  status: "scheduled" | "queued" | "sending" | "accepted" | "sent" | "delivered" | "read" | "failed" | "unknown" | "cancelled";
+  channel_id: string;
+  platform: "chatapp" | "photoapp" | "socialapp";
+  to: string;
+  /** The kind of id in `to` */
+  to_type: "phone" | "business_scoped" | "scoped_id";
+  external_ref: string | null;
+  created_at: string;
+  /** The batch that the message belongs to */
+  batch_id: string | null;
+  /** When the message is to be sent; null if at once */
+  send_at: string | null;
+  /** Null until the platform has accepted the message */
+  platform_message_id: string | null;
+  /** The statuses that the message has reached, earliest first */
+  statuses: MessageStatusDto[];
+  error: MessageErrorDto | null;
+  /** Number of attempts to send the message to the platform */
+  attempts: number;
+  type: "text" | "template" | "image" | "video" | "audio" | "document" | "sticker" | "location" | "contacts" | "interactive" | "reaction";
+  /** The content as it was accepted, in the field named like the type; an array if the type is `contacts`. In a batch, with the fields of this message in place of the common ones. Null once it is deleted */
+  content: {
+    [name: string]: unknown;
+  } | Array<{
+    [name: string]: unknown;
+  }> | null;
+  /** The message that this one replies to, by the platform's id */
+  context: {
+    message_id: string;
+  } | null;
+  /** Null if the request had none */
+  messaging_type: "RESPONSE" | "UPDATE" | "MESSAGE_TAG" | "UTILITY" | null;
+  /** Null if the request had none */
+  tag: string | null;
+}
+
 export interface MessageExplanationDto {
   message_id: string;
   /** The batch that the message belongs to */
@@ -2484,6 +2523,10 @@ export interface EventDetailDto {
   recorded_at: string;
   delivered_at: string | null;
   payload: Event;
+  /** The headers that are the same on every attempt. Each attempt also has `webhook-timestamp`, `x-webhook-attempt` and, with a secret, `webhook-signature` */
+  headers: {
+    [name: string]: string;
+  };
   delivery_attempts: DeliveryAttemptDto[];
 }
 

@@ -4,6 +4,7 @@ import { JsonText } from "../../runtime/json/json.ts";
 import type { EventKey, EventStatus, EventType, SkipReason } from "../../schema/enumerations.ts";
 import type { EventDetailDto, EventDto } from "../../schema/events/event.ts";
 import { toTimestamp } from "../../schema/times.ts";
+import { eventHeaders } from "../../security/webhook-signature.ts";
 import type { Database } from "../../store/database/database.ts";
 import type { AttemptRow, EventRow } from "../../store/events/events.ts";
 import { type EventFilters, type EventSearch, listEvents } from "../../store/events/list-events.ts";
@@ -50,6 +51,7 @@ export const toEventDetail = (
   ...toEvent(row),
   // The recorded text: parsing and serialising it again would round long integers.
   payload: new JsonText(row.payload),
+  headers: eventHeaders(row),
   delivery_attempts: attempts.map(toDeliveryAttempt),
 });
 

@@ -2,6 +2,7 @@ import type { PlatformLookup } from "../../domain/channels/channel-access.ts";
 import type { MessageIntake } from "../../domain/messages/accept-message.ts";
 import { cancelMessage } from "../../domain/messages/cancel-and-discard.ts";
 import { explainMessage } from "../../domain/messages/explain-message.ts";
+import { toMessageDetail } from "../../domain/messages/message-content.ts";
 import { readTimeline, toMessage, toQueuedMessage } from "../../domain/messages/message-timeline.ts";
 import {
   ApiError,
@@ -22,12 +23,13 @@ import { stringifyJson } from "../../runtime/json/json.ts";
 import {
   MAX_TIMELINE_ENTRIES,
   message,
+  messageDetail,
   messageExplanation,
   messageTimeline,
   queuedMessage,
 } from "../../schema/messages.ts";
 import { hasBatch } from "../../store/batches/batches.ts";
-import { findMessage, listMessages } from "../../store/messages/messages.ts";
+import { findMessage, findMessageDetail, listMessages } from "../../store/messages/messages.ts";
 import {
   keyColumnsOf,
   MAX_CONTENT_BYTES,
@@ -90,13 +92,13 @@ export function outboundRoutes({ redis, tags, notifier, messageNotifier, ...part
       path: "/api/outbound/messages/{message_id}",
       operationId: "getMessage",
       scope: "messages:send",
-      summary: "Read a message and its status",
+      summary: "Read a message, its status and its content",
       params: messageParams,
-      reply: message,
+      reply: messageDetail,
       async handle({ db, caller, params }) {
-        const row = await findMessage(db, caller.clientId, params.message_id);
+        const row = await findMessageDetail(db, caller.clientId, params.message_id);
         if (!row) throw notFound("message");
-        return toMessage(row);
+        return toMessageDetail(row);
       },
     }),
     route({

@@ -174,6 +174,14 @@ export const eventDetail = object(
   {
     ...event.properties,
     payload: anyEventPayload,
+    headers: Type.Object(
+      {},
+      {
+        additionalProperties: Type.String(),
+        description:
+          "The headers that are the same on every attempt. Each attempt also has `webhook-timestamp`, `x-webhook-attempt` and, with a secret, `webhook-signature`",
+      },
+    ),
     delivery_attempts: Type.Array(deliveryAttempt),
   },
   {
@@ -182,6 +190,11 @@ export const eventDetail = object(
       {
         ...EVENT_EXAMPLE,
         payload: EVENT_PAYLOADS[EVENT_EXAMPLE.type].examples?.[0],
+        headers: {
+          "content-type": "application/json",
+          "webhook-id": EVENT_EXAMPLE.id,
+          "x-webhook-event": EVENT_EXAMPLE.type,
+        },
         delivery_attempts: [
           {
             attempt: 1,

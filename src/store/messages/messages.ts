@@ -70,6 +70,35 @@ export async function findMessage(
   return row;
 }
 
+/** A message as it was accepted. */
+export interface MessageDetailRow extends MessageRow {
+  type: string;
+  /** JSON; in a batch: of the fields that replace those of the batch's content, null without any. */
+  content: string | null;
+  /** JSON of the content that the messages of a batch share; null outside of a batch, or when the batch is deleted. */
+  batch_content: string | null;
+  /** JSON of context, messaging_type and tag; null without any. */
+  options: string | null;
+}
+
+const FIND_DETAIL = sql(`
+  select ${MESSAGE_COLUMNS}, m.type, m.content, b.content as batch_content, m.options
+  from messages m
+  left join sends s on s.client_id = m.client_id and s.id = m.id
+  left join batches b on b.client_id = m.client_id and b.id = m.batch_id
+  where m.client_id = $1
+  and m.id = $2`);
+
+/** Reads the content too, which can be large: lists do not. */
+export async function findMessageDetail(
+  db: Queryable,
+  clientId: string,
+  id: string,
+): Promise<MessageDetailRow | undefined> {
+  const [row] = await db.query<MessageDetailRow>(FIND_DETAIL, [clientId, id]);
+  return row;
+}
+
 /** Each column has an index ordered by id. */
 const FILTER_COLUMNS = {
   channel_id: "channel_id",

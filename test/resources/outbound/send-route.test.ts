@@ -41,6 +41,11 @@ t.test("message send", async (t) => {
       statuses: [{ status: "queued", at: created_at }],
       error: null,
       attempts: 0,
+      type: "text",
+      content: { body: "Hi" },
+      context: null,
+      messaging_type: null,
+      tag: null,
     });
   });
 

@@ -1,4 +1,5 @@
 import { invalidateChannelToken } from "../../../src/domain/channels/channels.ts";
+import { contentOf, sendOptionsOf } from "../../../src/domain/messages/message-content.ts";
 import type { MessageError } from "../../../src/domain/messages/message-errors.ts";
 import type { PlatformError } from "../../../src/platforms/errors/verdicts.ts";
 import { type PagePlatform, toPageBodies } from "../../../src/platforms/pages/messages.ts";
@@ -6,7 +7,6 @@ import type { Platforms } from "../../../src/platforms/platforms.ts";
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
 import { createBatcher } from "../../../src/runtime/async/batcher.ts";
 import { MAX_START_DELAY_MS } from "../../../src/runtime/deadlines.ts";
-import { parseJson } from "../../../src/runtime/json/json.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import { openChannelToken } from "../../../src/security/sealed-tokens.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
@@ -168,20 +168,6 @@ async function outcomeOfFailedRequest(
   }
 }
 
-/** Options of a message besides its content. */
-interface SendOptions {
-  context?: { message_id: string };
-  messaging_type?: string;
-  tag?: string;
-}
-
-/** The content of a message; in a batch, its own fields replace those that the batch has for all. */
-function contentOf({ content, batch_content }: ClaimedSend): unknown {
-  if (batch_content === null) return parseJson(content as string);
-  const common = parseJson(batch_content) as object;
-  return content === null ? common : { ...common, ...(parseJson(content) as object) };
-}
-
 interface RequestParts {
   platforms: Platforms;
   secretBox: SecretBox;
@@ -199,7 +185,8 @@ function requestsOf(
     ...(row.batch_id === "" ? {} : { batch_id: row.batch_id }),
   };
   const content = contentOf(row);
-  const { context, messaging_type: messagingType, tag }: SendOptions = JSON.parse(row.options ?? "{}");
+  if (content === null) throw new Error("the message has no content");
+  const { context, messaging_type: messagingType, tag } = sendOptionsOf(row);
   if (row.platform === "chatapp") {
     const { waba_id: wabaId, phone_number_id: phoneNumberId } = row;
     if (wabaId === null || phoneNumberId === null) throw new Error("the channel has no number");
