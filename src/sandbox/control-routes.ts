@@ -7,6 +7,7 @@ import { createValidator } from "../schema/validate.ts";
 import { AD_ACCOUNTS, BUILT_IN_TOKENS, LEADS, PAGES, WABAS } from "./built-in-assets.ts";
 import { chatInbound } from "./chat/inbound.ts";
 import type { SandboxContext } from "./context.ts";
+import { demoBackendOf } from "./demo-backend.ts";
 import { DIALOG_PATHS } from "./dialogs/dialog-routes.ts";
 import { FAULT_EFFECTS, type Faults, faultSchema, INBOX_PATH } from "./faults.ts";
 import { fromJson } from "./graph/json.ts";
@@ -34,7 +35,7 @@ export function controlRoutes(
 ): ControlRoute[] {
   const routes = [
     ...faultRoutes(faults, context.tokens),
-    ...recordRoutes(records),
+    ...recordRoutes(context, records),
     ...webhookRoutes(context),
     ...signupDemoRoutes(context, demoApiKey),
   ];
@@ -77,8 +78,11 @@ function faultRoutes(faults: Faults, tokens: Tokens): ControlRoute[] {
 }
 
 /** Routes that list what the platforms and the demo client's backend received. */
-function recordRoutes({ requests, inbox }: Record<"requests" | "inbox", Records>): ControlRoute[] {
-  const acknowledge = () => new Reply({ received: true });
+function recordRoutes(
+  context: SandboxContext,
+  { requests, inbox }: Record<"requests" | "inbox", Records>,
+): ControlRoute[] {
+  const { answer } = demoBackendOf(context);
   return [
     {
       method: "GET",
@@ -97,14 +101,14 @@ function recordRoutes({ requests, inbox }: Record<"requests" | "inbox", Records>
     {
       method: "POST",
       path: INBOX_PATH,
-      summary: "accepts every webhook as the demo client's backend",
-      answer: acknowledge,
+      summary: "accepts every webhook as the demo client's backend, except for a magic value",
+      answer,
     },
     {
       method: "POST",
       path: `${INBOX_PATH}/*`,
-      summary: "accepts every webhook at any path below the inbox",
-      answer: acknowledge,
+      summary: "does the same at any path below the inbox",
+      answer,
     },
   ];
 }

@@ -17,6 +17,10 @@ export const MAGIC_VALUES: readonly MagicValue[] = [
   recipient("0131", "fails with error 131056 (pair rate limit) on the first attempt and succeeds afterwards"),
   recipient("0500", "fails with error 131000 (unknown error) on the first attempt and succeeds afterwards"),
   recipient("0470", "is refused with error 131047: the messaging window is closed"),
+  recipient(
+    "0410",
+    "is sent normally; the demo client's backend answers 410 to the first delivery of each event about the message, which fails the event, and accepts later deliveries of it",
+  ),
   person("0001", "is refused with error 100/2018001: no such person"),
   person("0010", "is refused with error 10: the messaging window is closed"),
   person("0108", "is refused with error 10/2018108: the person does not accept messages"),
@@ -85,6 +89,8 @@ interface ChatRecipientOutcome {
   webhookError?: 131026 | 131049;
   /** A status that is never sent. */
   skippedStatus?: "delivered";
+  /** The demo client's backend refuses the first delivery of each event about the message. */
+  eventsRefused?: true;
 }
 
 const CHAT_RECIPIENT_SUFFIXES: Readonly<Record<string, ChatRecipientOutcome>> = {
@@ -92,6 +98,7 @@ const CHAT_RECIPIENT_SUFFIXES: Readonly<Record<string, ChatRecipientOutcome>> = 
   "0049": { webhookError: 131049 },
   "0131": { firstTryError: 131056 },
   "0202": { skippedStatus: "delivered" },
+  "0410": { eventsRefused: true },
   "0429": { firstTryError: 130429 },
   "0470": { everyTryError: 131047 },
   "0500": { firstTryError: 131000 },

@@ -1,5 +1,6 @@
 import t from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
+import { MINUTE } from "../../src/runtime/durations.ts";
 import { MAGIC_VALUES } from "../../src/sandbox/magic-values.ts";
 import { causeOfCode } from "../../src/schema/causes/causes.ts";
 import { startDispatcher } from "../fixtures/processes/dispatcher.ts";
@@ -13,6 +14,7 @@ const CHAT_CAUSES: Readonly<Record<string, string>> = {
   "0049": "withheld_by_platform",
   "0131": "retry",
   "0202": "read",
+  "0410": "delivery_failed",
   "0429": "retry",
   "0470": "window_closed",
   "0500": "retry",
@@ -27,6 +29,9 @@ const PAGE_CAUSES: Readonly<Record<string, string>> = {
 };
 
 const FIRST_TRY_CODES: Readonly<Record<string, number>> = { "0131": 131056, "0429": 130429, "0500": 131000 };
+
+/** message.send_result, and message.status for sent, delivered and read. */
+const EVENTS_OF_READ_MESSAGE = 4;
 
 /** Puts every retry off for an hour, so that no test misses it. */
 const POSTPONE_RETRIES = `
@@ -88,7 +93,7 @@ t.test("the explanation of a message to a magic recipient of the sandbox", async
       const explanation = await sender.untilCause(id, cause);
       t.equal(await sender.readGuide(String(explanation.documentation)), 200);
       const code = explanation.platform_error?.code;
-      if (explanation.verdict === "failed") t.equal(causeOfCode(String(code)), cause);
+      if (explanation.status === "failed") t.equal(causeOfCode(String(code)), cause);
       if (cause !== "retry") return [];
       t.match(explanation, {
         verdict: "waiting",
@@ -100,6 +105,28 @@ t.test("the explanation of a message to a magic recipient of the sandbox", async
     const retried = (await Promise.all(checks)).flat();
     await raw.query("update sends set next_attempt_at = now() where id = any($1)", [retried]);
     await Promise.all(retried.map((id) => sender.untilCause(id, "read")));
+  });
+
+  t.test("the events that the client's backend refused are delivered when they are retried", async (t) => {
+    const { body: messages } = await cluster.callApi("GET", "/api/outbound/messages?to=5511900000410");
+    const { message_id, created_at } = messages.data[0];
+    const failed = await until("every event about the message has failed", async () => {
+      const path = `/api/webhooks/events?status=failed&message_id=${message_id}`;
+      const { data } = (await cluster.callApi("GET", path)).body;
+      return data.length === EVENTS_OF_READ_MESSAGE ? data : undefined;
+    });
+    for (const { id } of failed) {
+      const { delivery_attempts } = (await cluster.callApi("GET", `/api/webhooks/events/${id}`)).body;
+      t.match(delivery_attempts, [{ attempt: 1, status_code: 410 }]);
+      t.equal(delivery_attempts.length, 1);
+    }
+    // The platform reports whole seconds: a status can precede the message.
+    const since = new Date(Date.parse(created_at) - 1 * MINUTE).toISOString();
+    const retry = { status: "failed", message_id, since };
+    t.match((await cluster.callApi("POST", "/api/webhooks/events/retry", retry)).body, {
+      queued: EVENTS_OF_READ_MESSAGE,
+    });
+    await sender.untilCause(message_id, "read");
   });
 
   for (const [platform, prefix] of [

@@ -1,4 +1,5 @@
 import { perSandbox, type SandboxContext } from "../context.ts";
+import { demoBackendOf } from "../demo-backend.ts";
 import { invalidParameter } from "../graph/graph-error.ts";
 import type { Call } from "../graph/node.ts";
 import { ownProperty, type Params } from "../graph/params.ts";
@@ -43,6 +44,8 @@ function send(context: SandboxContext, { node, params }: Call): unknown {
   if (recipient.input.replace("+", "") === digitsOf(sender.number))
     throw chatError(131021, "The sender and the recipient are the same number.");
   throwMagicRefusal(attempt);
+  if (message.opaque !== undefined && chatRecipientOutcomeOf(recipient.input).eventsRefused)
+    demoBackendOf(context).refuseEventsAbout(message.opaque);
   const id = newWamid("out", node);
   scheduleStatuses(attempt, { id, ...message });
   return toAcceptedReply(recipient, { id, ...(message.template ? { message_status: "accepted" } : {}) });
@@ -95,7 +98,7 @@ interface SentMessage {
   id: string;
   template: string | undefined;
   voice: boolean;
-  /** Returned with every status. */
+  /** The service's id of the message, returned with every status. */
   opaque: string | undefined;
 }
 

@@ -179,3 +179,30 @@ t.test("every message to a recipient ending in 0470 is refused with a closed win
       "400 131047",
     );
 });
+
+t.test("the inbox refuses each event about a message to a recipient ending in 0410 once", async (t) => {
+  const sandbox = await startSandboxWithReceiver(t, 0.1);
+  /** Delivers an event about a message to the inbox and returns the status of the answer. */
+  const deliver = async (eventId: string, messageId: string | null, path = "/chat/updateMessage") => {
+    const { status } = await callSandbox(`${sandbox.origin}/_sandbox/inbox${path}`, {
+      json: { id: eventId, type: "message.send_result", data: { message_id: messageId } },
+      headers: { "webhook-id": eventId },
+    });
+    return status;
+  };
+  t.equal(await deliver("evt_0", "msg_gone"), 200, "before the message is sent");
+  await send(sandbox, { to: "16505551234", biz_opaque_callback_data: "msg_other" });
+  const wamid = await send(sandbox, { to: "16505550410", biz_opaque_callback_data: "msg_gone" });
+  t.same(statusNames(await waitForStatuses(sandbox, wamid, "sent", "delivered", "read")), [
+    "sent",
+    "delivered",
+    "read",
+  ]);
+  for (const eventId of ["evt_1", "evt_2"]) {
+    t.equal(await deliver(eventId, "msg_gone"), 410, `${eventId}, first delivery`);
+    t.equal(await deliver(eventId, "msg_gone"), 200, `${eventId}, second delivery`);
+  }
+  t.equal(await deliver("evt_3", "msg_gone", ""), 410, "at the inbox itself");
+  t.equal(await deliver("evt_4", "msg_other"), 200, "another message");
+  t.equal(await deliver("evt_5", null), 200, "no message of the service");
+});
