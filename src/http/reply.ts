@@ -170,7 +170,8 @@ interface Range {
   quality: number;
 }
 
-function readRange(text: string): Range {
+/** Reads one range of an Accept or Accept-Encoding header, such as `gzip;q=0.5`. */
+export function readRange(text: string): Range {
   const [type = "", ...parameters] = text.split(";").map((part) => part.trim().toLowerCase());
   const given = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
   const quality = given === undefined ? 1 : Number.parseFloat(given);

@@ -1,5 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type Html, html, trustedHtml } from "../../runtime/http/html.ts";
+import { packageRoot } from "../../runtime/package-root.ts";
 import type { MediaReply } from "../reply.ts";
 import type { Exchange } from "../route.ts";
 
@@ -43,7 +46,7 @@ const toDocument = ({ title, content, script }: View, nonce: string): Html => ht
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} · Herald</title>
-<style nonce="${nonce}">${trustedHtml(STYLE)}</style>
+<style nonce="${nonce}">${trustedHtml(readTokens() + STYLE)}</style>
 </head>
 <body>
 <header>${trustedHtml(LOGO_SVG)}Herald</header>
@@ -56,45 +59,43 @@ ${script === undefined ? undefined : html`<script nonce="${nonce}">${trustedHtml
 </html>
 `;
 
+let tokens: string | undefined;
+
+/** The custom properties that all pages share, read at the first view from src, which built code has beside it too. */
+function readTokens(): string {
+  tokens ??= readFileSync(join(packageRoot(), "src/http/views/tokens.css"), "utf8");
+  return tokens;
+}
+
 /** For phones and desktops, in light and dark mode. */
 const STYLE = `
-:root {
-  --ground: #f5f7fa; --paper: #fff; --ink: #1c2733; --soft: #586574; --line: #dfe5ec; --well: #f5f7fa;
-  --brand: #1f3a5f; --accent: #2563a8; --on-accent: #fff;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #11161c; --paper: #1a2129; --ink: #e4e9ef; --soft: #9aa7b5; --line: #2e3843; --well: #11161c;
-    --brand: #dbe6f3; --accent: #7db3ec; --on-accent: #0c1a2a;
-  }
-}
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body {
   margin: 0; padding: 0 16px 32px; background: var(--ground); color: var(--ink);
-  font: 16px/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  font: var(--size-text)/1.6 var(--text);
 }
 header, main { width: 100%; max-width: 680px; margin: 0 auto; }
 header { display: flex; align-items: center; gap: 10px; padding: 20px 4px; color: var(--brand); font-weight: 650; }
-main { padding: 28px 32px; background: var(--paper); border: 1px solid var(--line); border-radius: 14px; overflow-wrap: anywhere; }
+main { padding: 28px 32px; background: var(--paper); border: 1px solid var(--line); border-radius: var(--radius); overflow-wrap: anywhere; }
 h1 { margin: 0 0 12px; font-size: 24px; line-height: 1.25; letter-spacing: -.01em; text-wrap: balance; }
-h2 { margin: 28px 0 6px; font-size: 16px; line-height: 1.4; }
+h2 { margin: 28px 0 6px; font-size: var(--size-text); line-height: 1.4; }
 p, pre, dl, blockquote { margin: 0 0 12px; }
 main > :last-child { margin-bottom: 0; }
 a { color: var(--accent); }
-code, pre { font: 13.5px/1.6 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
+code, pre { font: 13.5px/1.6 var(--code); }
 code { padding: 1px 5px; background: var(--well); border: 1px solid var(--line); border-radius: 5px; }
-pre { padding: 14px 16px; background: var(--well); border: 1px solid var(--line); border-radius: 10px; white-space: pre-wrap; }
+pre { padding: 14px 16px; background: var(--well); border: 1px solid var(--line); border-radius: var(--radius); white-space: pre-wrap; }
 blockquote { padding: 2px 0 2px 14px; border-left: 3px solid var(--line); }
 dl { display: grid; grid-template-columns: auto 1fr; gap: 4px 20px; }
 dt { color: var(--soft); }
 dd { margin: 0; }
-footer, .quiet { color: var(--soft); font-size: 14px; }
+footer, .quiet { color: var(--soft); font-size: var(--size-small); }
 footer { margin-top: 24px; padding-top: 16px; border-top: 1px solid var(--line); }
 .whole { user-select: all; -webkit-user-select: all; }
 .actions:not([hidden]) { display: flex; flex-wrap: wrap; align-items: center; gap: 14px; min-height: 44px; }
 button {
-  min-height: 44px; padding: 8px 18px; border: 0; border-radius: 10px; background: var(--accent); color: var(--on-accent);
+  min-height: 44px; padding: 8px 18px; border: 0; border-radius: var(--radius); background: var(--accent); color: var(--on-accent);
   font: inherit; font-weight: 600; cursor: pointer;
 }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }

@@ -1,10 +1,5 @@
-import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import swaggerFolder from "swagger-ui-dist/absolute-path.js";
 import { type Route, route } from "../../http/route.ts";
-import { HTML_REPLY } from "../../http/views/view.ts";
-import { packageRoot } from "../../runtime/package-root.ts";
+import { builtPageRoutes } from "../../http/views/built-pages.ts";
 import { anyQuery } from "../../schema/types.ts";
 import { type Guide, llmsText, readGuides } from "./guides.ts";
 
@@ -19,8 +14,6 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join("; ");
-
-const IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable";
 
 interface DocsParts {
   /**
@@ -50,19 +43,12 @@ export function docsRoutes({ describe, publicUrl }: DocsParts): Route[] {
         return document;
       },
     }),
-    route({
-      method: "get",
-      path: "/api/docs",
-      scope: "public",
-      undocumented: true,
+    ...builtPageRoutes({
+      name: "docs",
       summary: "Show this API description as an interactive page",
-      query: anyQuery,
-      reply: HTML_REPLY,
-      handle({ setHeader }) {
-        setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);
-        setHeader("Referrer-Policy", "no-referrer");
-        return readDocsHtml();
-      },
+      paths: ["/api/docs"],
+      assetsPath: "/api/docs/assets",
+      headers: { "Content-Security-Policy": CONTENT_SECURITY_POLICY, "Referrer-Policy": "no-referrer" },
     }),
     route({
       method: "get",
@@ -83,7 +69,6 @@ export function docsRoutes({ describe, publicUrl }: DocsParts): Route[] {
       text: llmsText({ publicUrl, guides }),
     }),
     ...guides.flatMap(guideRoutes),
-    ...ASSETS.map(assetRoute),
   ];
 }
 
@@ -118,75 +103,3 @@ const guideRoutes = ({ path, title, text }: Guide): Route[] =>
       text,
     }),
   );
-
-const assetRoute = ({ name, mediaType, read, version }: Asset): Route =>
-  route({
-    method: "get",
-    path: `/api/docs/${name}`,
-    scope: "public",
-    undocumented: true,
-    summary: `Get a file of the documentation page: ${name}`,
-    query: anyQuery,
-    reply: { mediaType },
-    async handle({ query, setHeader }) {
-      // During a deployment another process may serve another version: cached under this URL it would stay
-      // wrong for a year.
-      if ((query as { v?: unknown }).v === (await version()))
-        setHeader("Cache-Control", IMMUTABLE_CACHE_CONTROL);
-      return read();
-    },
-  });
-
-/** A file of the documentation page, served below the page's path. */
-interface Asset {
-  name: string;
-  mediaType: string;
-  read(): Promise<Buffer>;
-  /** A digest of the content: a URL that contains it can be cached indefinitely. */
-  version(): Promise<string>;
-}
-
-const SCRIPT = "text/javascript; charset=utf-8";
-const STYLE = "text/css; charset=utf-8";
-
-/** Our own files are read from src, which is also present when the built code runs. */
-const ownFile = (name: string) => join(packageRoot(), "src/resources/docs/page", name);
-
-/** Built by esbuild.js from page/. */
-const builtFile = (name: string) => join(packageRoot(), "dist/docs", name);
-
-const swaggerFile = (name: string) => join(swaggerFolder(), name);
-
-function asset(name: string, mediaType: string, locate: (name: string) => string): Asset {
-  const read = once(() => readFile(locate(name)));
-  return { name, mediaType, read, version: once(async () => digest(await read())) };
-}
-
-const ASSETS: readonly Asset[] = [
-  asset("swagger-ui-bundle.js", SCRIPT, swaggerFile),
-  asset("page.css", STYLE, builtFile),
-  asset("herald.svg", "image/svg+xml", ownFile),
-  asset("page.js", SCRIPT, builtFile),
-];
-
-/** The HTML of the page. Each asset's URL contains its version. */
-const readDocsHtml = once(async () => {
-  let html = await readFile(ownFile("index.html"), "utf8");
-  for (const { name, version } of ASSETS)
-    html = html.replaceAll(`"docs/${name}"`, `"docs/${name}?v=${await version()}"`);
-  return Buffer.from(html);
-});
-
-const digest = (content: Buffer) => createHash("sha256").update(content).digest("hex").slice(0, 12);
-
-/** Caches the result of the first successful call; a failure is not cached. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let cached: Promise<T> | undefined;
-  return () => {
-    cached ??= make().catch((error: unknown) => {
-      cached = undefined;
-      throw error;
-    });
-    return cached;
-  };
-}
