@@ -1,15 +1,16 @@
 /**
  * Bundles each process of bin/ and each thread of workers/threads/ into one file: loading the thousand files of its
  * packages would take most of the start-up time. The command line is split into parts, so that a verb loads only its own
- * packages. Bundles the scripts of the signup page and of the API reference for browsers, and builds the SDK.
+ * packages. Builds the pages for browsers and the SDK, too.
  */
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
+import "./tools/build-pages.js";
 import "./tools/build-sdk.js";
 
 /** Packages that load files from their own folder and therefore cannot be bundled. */
-const UNBUNDLED = ["piscina", "swagger-ui-dist"];
+const UNBUNDLED = ["piscina"];
 
 /** Globals that CommonJS packages expect. */
 const OLD_NAMES = `
@@ -43,34 +44,6 @@ const sourcesIn = (folder) =>
   readdirSync(folder)
     .filter((name) => name.endsWith(".ts"))
     .map((name) => `${folder}/${name}`);
-
-const SIGNUP_PAGE = "src/resources/embed/page/browser";
-const API_REFERENCE = "src/resources/docs/page";
-
-/** Browsers of the last five years; newer syntax in the sources is translated for them. */
-const BROWSERS = ["chrome87", "edge88", "firefox85", "safari14.1"];
-
-const buildForBrowsers = (options) =>
-  build({
-    ...options,
-    bundle: true,
-    minify: true,
-    platform: "browser",
-    target: BROWSERS,
-    format: "iife",
-    charset: "utf8",
-    logLevel: "warning",
-  });
-
-await buildForBrowsers({
-  entryPoints: ["signup.ts", "callback.ts", "page.css"].map((name) => `${SIGNUP_PAGE}/${name}`),
-  outdir: "dist/embed",
-});
-await buildForBrowsers({
-  entryPoints: [`${API_REFERENCE}/browser/page.ts`, `${API_REFERENCE}/page.css`],
-  outdir: "dist/docs",
-  entryNames: "[name]",
-});
 
 const COMMAND_LINE = "bin/herald.ts";
 const COMMAND_LINE_PARTS = "bin/herald";

@@ -109,7 +109,8 @@ function addFormat(name) {
 }
 
 async function readSource(file) {
-  const { code } = await transform(readFileSync(file, "utf8"), { loader: "ts", target: "esnext" });
+  const loader = file.endsWith(".tsx") ? "tsx" : "ts";
+  const { code } = await transform(readFileSync(file, "utf8"), { loader, target: "esnext" });
   const program = parseModule(code);
   const constants = constantsOf(program);
   for (const { node, parent } of nodesOf(program)) {
@@ -146,7 +147,7 @@ async function checkExpression([key, places]) {
 const folders = process.argv.slice(2);
 const files = (folders.length > 0 ? folders : SOURCE_FOLDERS).flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => /\.[jt]s$/.test(name))
+    .filter((name) => /\.(?:js|tsx?)$/.test(name))
     .map((name) => join(folder, name)),
 );
 await Promise.all(files.map(readSource));

@@ -59,6 +59,8 @@ const ALLOWED_IMPORTS: Record<string, readonly string[]> = {
   "src/platforms": ["src/schema", "src/security", "src/runtime"],
   "src/store": ["src/runtime"],
   "src/security": ["src/runtime"],
+  // A client of the public API, as others write them.
+  "src/console": ["sdk/src/generated"],
   "src/local": ["src/runtime"],
   "src/sandbox": ["src/schema", "src/runtime"],
   "src/schema": [],
@@ -70,6 +72,7 @@ const ALLOWED_IMPORTS: Record<string, readonly string[]> = {
 
 /** The folders that may import each package. */
 const HOMES: Record<string, readonly string[]> = {
+  "@preact/signals": ["src/console"],
   "@sinclair/typebox": ["src/schema"],
   ajv: ["src/schema"],
   "ajv-formats": ["src/schema"],
@@ -88,11 +91,12 @@ const HOMES: Record<string, readonly string[]> = {
   "pino-pretty": ["src/runtime"],
   piscina: ["src/composition", "workers/threads"],
   "postgres-migrations": ["src/store"],
+  preact: ["src/console"],
   "prom-client": ["src/runtime"],
   "rate-limiter-flexible": ["src/http", "src/security"],
   "reflect-metadata": ["bin", "tools"],
-  "swagger-ui-dist": ["src/resources/docs"],
   tsyringe: ["src/composition", "bin"],
+  uplot: ["src/console"],
   undici: ["src/delivery", "src/platforms", "src/runtime/http"],
 };
 
@@ -103,11 +107,12 @@ const MAX_FOLDER_FILES = 20;
 interface Import {
   file: string;
   target: string;
+  isTypeOnly?: boolean;
 }
 
 const filesIn = (folder: string) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".ts"))
+    .filter((file) => /\.tsx?$/.test(file))
     .map((file) => join(folder, file));
 
 const sources = ["bin", "src", "workers", "tools", "sdk/src"].flatMap(filesIn);
@@ -118,13 +123,17 @@ const imports: Import[] = sources.flatMap((file) => {
   const matches = textOf(file).matchAll(
     /^(?:import|export)\b[^;]*?from "([^"]+)";|^import "([^"]+)";|\bimport\("([^"]+)"\)/gm,
   );
-  return [...matches].map((match) => ({ file, target: (match[1] ?? match[2] ?? match[3]) as string }));
+  return [...matches].map((match) => ({
+    file,
+    target: (match[1] ?? match[2] ?? match[3]) as string,
+    isTypeOnly: /^(?:import|export) type\b/.test(match[0]),
+  }));
 });
 
 /** Imports of project files, as paths from the root. */
 const fileImports: Import[] = imports
   .filter(({ target }) => target.startsWith("."))
-  .map(({ file, target }) => ({ file, target: normalize(join(dirname(file), target)) }));
+  .map(({ file, target, ...rest }) => ({ file, target: normalize(join(dirname(file), target)), ...rest }));
 
 /** The folders that contain a file, from the innermost on. */
 function foldersOf(file: string): string[] {
@@ -135,6 +144,7 @@ function foldersOf(file: string): string[] {
 const isInside = (file: string, folder: string) => file === folder || file.startsWith(`${folder}/`);
 
 const MARKETING = "src/resources/marketing";
+const CONSOLE = "src/console";
 
 /**
  * Returns the folder whose import rules apply to a file. Each resource folder is closed to the others; each folder in
@@ -151,6 +161,7 @@ function unitOf(file: string): string {
 function canImport(from: string, to: string): boolean {
   const [unit, target] = [unitOf(from), unitOf(to)];
   if (unit === target) return true;
+  if (target === CONSOLE) return false;
   if (target === MARKETING && isInside(unit, MARKETING)) return true;
   const rule = isInside(unit, "src/resources") ? "src/resources" : unit;
   return (ALLOWED_IMPORTS[rule] ?? []).some((folder) => isInside(to, folder));
@@ -186,6 +197,23 @@ t.test(
     t.notOk(canImport(campaigns, "src/http/pipeline.ts"));
   },
 );
+
+t.test("the console imports only types of the SDK, and no process imports the console", async (t) => {
+  const fromSdk = fileImports.filter(
+    ({ file, target }) => isInside(file, CONSOLE) && isInside(target, "sdk"),
+  );
+  t.same(
+    fromSdk.filter(({ isTypeOnly }) => !isTypeOnly),
+    [],
+  );
+  const main = `${CONSOLE}/main.tsx`;
+  t.ok(sources.includes(main));
+  t.ok(canImport(main, "sdk/src/generated/types.ts"));
+  t.notOk(canImport(main, "sdk/src/index.ts"));
+  t.notOk(canImport(main, "src/schema/enumerations.ts"));
+  for (const file of ["bin/web.ts", "src/composition/web/routes.ts", "tools/generate-sdk.ts"])
+    t.notOk(canImport(file, main), file);
+});
 
 /** Returns at least one path through each group of files that import each other. */
 function findCycles(edges: readonly Import[]): string[] {
@@ -289,7 +317,13 @@ const SMALL_FILES: Record<string, string> = {
 };
 const MAX_SMALL_FILES = 15;
 
-const ENTRY_POINTS = ["bin", "workers/threads", "tools/generate-sdk.ts", "sdk/src/index.ts"];
+const ENTRY_POINTS = [
+  "bin",
+  "workers/threads",
+  "tools/generate-sdk.ts",
+  "src/console/main.tsx",
+  "sdk/src/index.ts",
+];
 
 t.test(`a file with fewer than ${MIN_FILE_LINES} lines has several users or is an entry point`, async (t) => {
   const usersOf = (file: string) =>

@@ -20,6 +20,8 @@ const REFUSED: readonly (readonly [source: string, problem: RegExp])[] = [
   ],
 ];
 
+const REFUSED_JSX = "export const a = () => <p>{/(b|b)*c/.source}</p>;";
+
 const ACCEPTED = [
   "export const a = /^a+b*$/;",
   "export const a = (value: unknown) => value instanceof RegExp;",
@@ -37,16 +39,23 @@ t.test(
   async (t) => {
     const refused = REFUSED.map(([source]) => source);
     // One process checks both: the check of the sources in every run shows that it ends with 0 without problems.
-    const folder = t.testdir({ ...toFiles(refused, ".ts"), ...toFiles(ACCEPTED, "-accepted.ts") });
+    const folder = t.testdir({
+      ...toFiles(refused, ".ts"),
+      ...toFiles([REFUSED_JSX], ".tsx"),
+      ...toFiles(ACCEPTED, "-accepted.ts"),
+    });
     const options = { cwd: packageRoot(), encoding: "utf8" } as const;
     const { status, stderr } = spawnSync(process.execPath, ["regular-expressions.js", folder], options);
     const problems = stderr.split("\n").filter(Boolean);
     t.equal(status, 1);
-    for (const [source, problem] of REFUSED)
+    for (const [source, problem] of [
+      ...REFUSED,
+      [REFUSED_JSX, /exponential time on .* in .*0\.tsx$/] as const,
+    ])
       t.ok(
         problems.some((line) => problem.test(line)),
         source,
       );
-    t.equal(problems.length, REFUSED.length, problems.join("\n"));
+    t.equal(problems.length, REFUSED.length + 1, problems.join("\n"));
   },
 );

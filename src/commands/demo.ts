@@ -4,6 +4,7 @@ import { createKey } from "../domain/tenants/api-keys.ts";
 import { acceptTerms } from "../domain/tenants/terms.ts";
 import { changePassword, createClientWithOwner } from "../domain/tenants/users.ts";
 import { changeWebhookConfig, generateSecret, readSecret } from "../domain/tenants/webhook-configs.ts";
+import { isSandboxed } from "../runtime/config/config.ts";
 import { DEMO_ASSETS } from "../schema/demo-assets.ts";
 import { SCOPES } from "../schema/enumerations.ts";
 import { isMatchingSecret, parseApiKey } from "../security/api-keys.ts";
@@ -117,13 +118,16 @@ async function acceptDemoTerms(context: CommandContext, clientId: string): Promi
   await acceptTerms(context.db, operatorActor(context, clientId), owner);
 }
 
-/** Connects channels, an ad account and the sandbox's inbox, each where the demo client has none. */
+/**
+ * Connects channels, an ad account and the sandbox's inbox, each where the demo client has none. A real platform knows
+ * neither these assets nor these tokens.
+ */
 async function connectDemo(context: CommandContext, clientId: string): Promise<DemoConnections> {
   const actor = operatorActor(context, clientId);
   // The ad account comes before the webhook_url, so that it sends no ad_account.connected event.
-  if (isSandboxed(context, "AD_PLATFORM_URL") && (await hasNoAdAccount(context.db, clientId)))
+  if (isSandboxed(context.config, "AD_PLATFORM_URL") && (await hasNoAdAccount(context.db, clientId)))
     await storeActiveGrant(context, actor, GRANT);
-  if (isSandboxed(context, "CHAT_PLATFORM_URL")) await connectDemoChannels(context, actor);
+  if (isSandboxed(context.config, "CHAT_PLATFORM_URL")) await connectDemoChannels(context, actor);
   const filters = { platform: "chatapp", status: "connected", page: { limit: 1 } };
   const [channel] = await listChannels(context.db, clientId, filters);
   const config = await findWebhookConfig(context.db, clientId);
@@ -174,10 +178,6 @@ const GRANT: Grant = {
     },
   ],
 };
-
-/** True when the sandbox simulates this platform. A real platform knows neither these assets nor these tokens. */
-const isSandboxed = ({ config }: CommandContext, platform: "AD_PLATFORM_URL" | "CHAT_PLATFORM_URL") =>
-  new URL(config[platform]).host === `localhost:${config.SANDBOX_PORT}`;
 
 /** Matches any port: an earlier start may have used another one. */
 const isSandboxInbox = (address: string) => /^http:\/\/localhost:\d{1,5}\/_sandbox\/inbox$/.test(address);

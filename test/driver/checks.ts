@@ -14,6 +14,7 @@ export async function runChecks(): Promise<Outcome[]> {
     await check("lint and format", packageCommand("biome"), ["ci", "--colors=off"]),
     // One thread takes less processor time than several, which repeat a part of the work.
     await check("types", process.execPath, [TYPE_CHECKER, "--checkers", "1"]),
+    await check("types of the console", process.execPath, [TYPE_CHECKER, "-p", "src/console"]),
     await check("OpenAPI document", packageCommand("redocly"), ["lint", writeOpenapiDocument()]),
     await check("types of the examples", process.execPath, [TYPE_CHECKER, "-p", "examples"]),
     await check("types of the SDK for its users", process.execPath, [TYPE_CHECKER, "-p", "test/sdk/types"]),

@@ -112,8 +112,8 @@ const commandsTable = (commands: readonly Command[]) =>
 const RESOURCES_FOLDER = "src/resources";
 
 /**
- * Finds the file of a route by its operationId, or by its path where the operationId is composed. Undefined for the files of the
- * documentation, whose paths are composed too.
+ * Finds the file of a route by its operationId, or by its path where the operationId is composed. Undefined for the guides, whose
+ * paths are composed too.
  */
 function createSourceLookup(root: string): (route: Route) => string | undefined {
   const files = readdirSync(join(root, RESOURCES_FOLDER), { recursive: true, encoding: "utf8" })
@@ -121,7 +121,7 @@ function createSourceLookup(root: string): (route: Route) => string | undefined 
     .sort()
     .map((file) => join(RESOURCES_FOLDER, file))
     .map((file) => ({ file, text: readFileSync(join(root, file), "utf8") }))
-    .filter(({ text }) => /\b(?:route|adObjectRoutes)\(/.test(text)); // others may name a path too
+    .filter(({ text }) => /\b(?:route|adObjectRoutes|builtPageRoutes)\(/.test(text)); // others may name a path too
   const find = (literal: string) => files.find(({ text }) => text.includes(JSON.stringify(literal)))?.file;
   return ({ operationId, path }) =>
     (operationId && find(operationId)) ?? find(path) ?? find(path.replace(/\/\{[^/]*\}$/, ""));

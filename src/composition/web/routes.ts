@@ -7,6 +7,7 @@ import { type Route, withTag } from "../../http/route.ts";
 import { auditRoutes } from "../../resources/audit/routes.ts";
 import { authRoutes } from "../../resources/auth/routes.ts";
 import { channelRoutes } from "../../resources/channels/routes.ts";
+import { consoleRoutes } from "../../resources/console/routes.ts";
 import { docsRoutes } from "../../resources/docs/routes.ts";
 import { embedRoutes } from "../../resources/embed/routes.ts";
 import { eventRoutes } from "../../resources/events/routes.ts";
@@ -101,6 +102,7 @@ const RESOURCES: readonly Resource[] = [
   { tag: "Platforms", routes: ingressRoutes },
   { tag: "Service", routes: healthRoutes },
   { tag: "Service", routes: docsRoutes },
+  { tag: "Service", routes: consoleRoutes },
 ];
 
 export function allRoutes(resolved: Resolved<typeof ROUTE_TOKENS>): Route[] {

@@ -44,6 +44,10 @@ export function readConfig(env: Environment): Config {
   return config as Config;
 }
 
+/** True when the sandbox simulates this platform; never in production. */
+export const isSandboxed = (config: Config, platform: "AD_PLATFORM_URL" | "CHAT_PLATFORM_URL"): boolean =>
+  config.NODE_ENV !== "production" && new URL(config[platform]).host === `localhost:${config.SANDBOX_PORT}`;
+
 /** Reads the named settings and ignores problems with the others. */
 export function readSettings<N extends SettingName>(env: Environment, names: readonly N[]): Pick<Config, N> {
   const { config, problems } = inspectSettings(env);

@@ -1,0 +1,70 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Problem } from "../app/api.ts";
+import { texts } from "../texts.ts";
+import { ProblemNotice } from "./notices.tsx";
+
+interface DialogProps {
+  title: string;
+  /** True while it must stay: what was begun cannot be taken back. */
+  isBusy?: boolean | undefined;
+  onClose(): void;
+  children: ComponentChildren;
+}
+
+/** A modal dialog while it is rendered. Esc and a click beside it close it. */
+export function Dialog({ title, isBusy, onClose, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const opener = document.activeElement;
+    element.current?.showModal();
+    return () => {
+      if (opener instanceof HTMLElement) opener.focus();
+    };
+  }, []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Esc closes the dialog
+    <dialog
+      ref={element}
+      aria-labelledby="dialog-title"
+      onClose={onClose}
+      onCancel={(event) => isBusy && event.preventDefault()}
+      onClick={(event) => !isBusy && event.target === element.current && element.current?.close()}
+    >
+      <div class="dialog-body">
+        <h2 id="dialog-title">{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+interface QuestionProps {
+  title: string;
+  /** What happens after the answer yes. */
+  children: ComponentChildren;
+  /** The verb on the button; undefined while the answer yes is not possible. */
+  action: string | undefined;
+  isRunning?: boolean;
+  problem?: Problem | undefined;
+  onConfirm(): void;
+  onClose(): void;
+}
+
+/** Asks before an action, with its consequence. */
+export const Question = ({ title, children, action, isRunning, problem, ...handlers }: QuestionProps) => (
+  <Dialog title={title} isBusy={isRunning} onClose={handlers.onClose}>
+    {children}
+    {problem && <ProblemNotice problem={problem} />}
+    <div class="actions end">
+      <button type="button" class="quiet" disabled={isRunning} onClick={handlers.onClose}>
+        {texts.cancel}
+      </button>
+      {action !== undefined && (
+        <button type="button" class="primary" aria-disabled={isRunning} onClick={handlers.onConfirm}>
+          {action}
+        </button>
+      )}
+    </div>
+  </Dialog>
+);

@@ -1,0 +1,63 @@
+import type { MessageDetailDto, SendMessageResponseDto } from "../../../../sdk/src/generated/types.ts";
+import { call } from "../../app/api.ts";
+import { useAction } from "../../app/loading.ts";
+import { navigate } from "../../app/router.ts";
+import { Question } from "../../components/dialog.tsx";
+import { showToast } from "../../components/toast.tsx";
+import { texts } from "../../texts.ts";
+import { channelName } from "../channel-names.ts";
+import { sendRequestOf } from "./send-request.ts";
+
+const words = texts.messages;
+
+interface DialogProps {
+  message: MessageDetailDto;
+  onClose(): void;
+}
+
+export function SendAgain({ message, idempotencyKey, onClose }: DialogProps & { idempotencyKey: string }) {
+  const action = useAction(async (isShown) => {
+    const sent = await call<SendMessageResponseDto>("POST", "/api/outbound/send", {
+      body: sendRequestOf(message),
+      headers: { "idempotency-key": idempotencyKey },
+    });
+    showToast(words.sent);
+    if (isShown()) navigate(`/console/messages/${sent.message_id}`);
+  });
+  return (
+    <Question
+      title={words.sendAgain.title}
+      action={words.sendAgain.action}
+      isRunning={action.isRunning}
+      problem={action.problem}
+      onConfirm={action.run}
+      onClose={onClose}
+    >
+      <p>{words.sendAgain.consequence(message.to, channelName(message.channel_id))}</p>
+    </Question>
+  );
+}
+
+interface CancelProps extends DialogProps {
+  onDone(): Promise<unknown>;
+}
+
+export function CancelMessage({ message, onClose, onDone }: CancelProps) {
+  const action = useAction(async () => {
+    await call("DELETE", `/api/outbound/messages/${message.message_id}`);
+    onClose();
+    await onDone();
+  });
+  return (
+    <Question
+      title={words.cancel.title}
+      action={words.cancel.action}
+      isRunning={action.isRunning}
+      problem={action.problem}
+      onConfirm={action.run}
+      onClose={onClose}
+    >
+      <p>{words.cancel.consequence(message.to)}</p>
+    </Question>
+  );
+}
