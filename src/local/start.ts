@@ -198,12 +198,13 @@ function startupBanner({ address, sandbox, envFile, demo }: BannerParts): string
   return `
   Herald is up.
 
+    console    ${address}/console
+    login      ${demo.DEMO_EMAIL}  ${demo.DEMO_PASSWORD}
     address    ${address}
     docs       ${address}/api/docs
     sandbox    ${sandbox}/_sandbox  (simulated platforms)
     signup     ${sandbox}/_sandbox/signup  (demo of the embedded signup)
     API key    ${demo.DEMO_API_KEY}
-    login      ${demo.DEMO_EMAIL}  ${demo.DEMO_PASSWORD}
     webhooks   ${demo.DEMO_WEBHOOK_URL}
     settings   ${envFile}
 

@@ -125,6 +125,8 @@ t.test("npm start", async (t) => {
     await until("web is ready", isUp, START_TIMEOUT_MS);
     await untilUp(starter);
     for (const shown of [
+      /^ {4}console {4}http:\S+\/console\n {4}login {6}owner@example\.com {2}\w{20}\n {4}address /m,
+      `console    http://localhost:${PORT}/console`,
       `address    http://localhost:${PORT}`,
       `docs       http://localhost:${PORT}/api/docs`,
       `sandbox    http://localhost:${SANDBOX_PORT}/_sandbox`,
