@@ -25,13 +25,9 @@ const SLOWEST_FILES = [
   "workers/table-partitions",
 ].map((name) => join("test", `${name}.test.ts`));
 
-/** Its files wait for the periods of the workers. They run before the others, beside files that use more of the processor. */
-const WAITING_FOLDER = join("test", "workers");
-
 const rankOf = (file: string): number => {
   const rank = SLOWEST_FILES.indexOf(file);
-  if (rank >= 0) return rank;
-  return SLOWEST_FILES.length + (file.startsWith(WAITING_FOLDER) ? 0 : 1);
+  return rank < 0 ? SLOWEST_FILES.length : rank;
 };
 
 interface TestFiles {

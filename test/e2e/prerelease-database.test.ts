@@ -1,4 +1,5 @@
 import t from "tap";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { startProcess, startWeb } from "../fixtures/processes/processes.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
 import { connectRawClient } from "../fixtures/servers/servers.ts";
@@ -28,17 +29,18 @@ t.test(
       t.match(migrate.lines(), [{ event: "migrations.failed", level: "error", err: MESSAGE }]);
     });
 
+    const herald = createCommandRunner(t, settings);
     for (const command of ["migrate", "demo"])
       t.test(`herald ${command} exits with code 1 and says what to do`, async (t) => {
-        const herald = startProcess(t, "herald", settings, { args: [command] });
-        t.equal(await herald.ended(), 1);
-        t.match(herald.stderr(), MESSAGE);
+        const { code, err } = await herald(command);
+        t.equal(code, 1);
+        t.match(err, MESSAGE);
       });
 
     t.test("herald doctor reports it", async (t) => {
-      const doctor = startProcess(t, "herald", settings, { args: ["doctor"] });
-      t.equal(await doctor.ended(), 1);
-      t.match(doctor.stdout(), /migrations .*created before the first release.*Create an empty database/s);
+      const { code, out } = await herald("doctor");
+      t.equal(code, 1);
+      t.match(out, /migrations .*created before the first release.*Create an empty database/s);
     });
 
     for (const name of ["dispatcher", "scheduler"])

@@ -1,14 +1,14 @@
 import { type Herald, MessageFailedError } from "@herald/sdk";
 import t, { type Test } from "tap";
 import { RECIPIENT_PHONE } from "../fixtures/messages/messages.ts";
-import { type LocalCluster, startLocalCluster } from "../fixtures/processes/local-cluster.ts";
+import { type SandboxApi, startSandboxService } from "../fixtures/processes/local-cluster.ts";
 import { simpleTemplate } from "../fixtures/sandbox/chat-templates.ts";
 import { createRecordedSdk } from "../fixtures/sdk/recorded-sdk.ts";
 
 const FAILING_PHONE = "5511988880000";
 
 interface Context {
-  service: LocalCluster;
+  service: SandboxApi;
   /** The SDK with the demo client's API key. */
   herald: Herald;
   /** The SDK with the token of the demo client's owner. */
@@ -263,7 +263,7 @@ const CHECKS = {
 
 t.test("every method outside advertising succeeds at the service", async (t) => {
   const since = new Date().toISOString();
-  const service = await startLocalCluster(t);
+  const service = await startSandboxService(t);
   const sdk = createRecordedSdk(`http://127.0.0.1:${service.settings.PORT}`);
   const herald = sdk.open({ apiKey: service.apiKey });
   const { token } = await sdk.open().auth.login(service.owner);

@@ -9,7 +9,7 @@ import { denoProgram } from "../../src/local/cluster.ts";
 import { freePort } from "../../src/local/server-process.ts";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import { codeBlocks } from "../fixtures/docs/code-blocks.ts";
-import { type LocalCluster, startLocalCluster } from "../fixtures/processes/local-cluster.ts";
+import { type SandboxApi, startSandboxService } from "../fixtures/processes/local-cluster.ts";
 import { makeTempFolder } from "../fixtures/servers/folders.ts";
 import { until } from "../fixtures/until.ts";
 
@@ -47,7 +47,7 @@ console.log(JSON.stringify(await smoke(argv[2], argv[3])));
 `;
 
 /** Starts the bot that the README shows, and waits until it has registered its address. */
-async function startBot(t: Test, project: string, { settings, apiKey }: LocalCluster): Promise<void> {
+async function startBot(t: Test, project: string, { settings, apiKey }: SandboxApi): Promise<void> {
   const [bot] = codeBlocks(readFileSync(join(root, "README.md"), "utf8")).filter(
     ({ language }) => language === "js",
   );
@@ -101,7 +101,7 @@ t.test(
       skipLibCheck: false,
     });
 
-    const cluster = await startLocalCluster(t);
+    const cluster = await startSandboxService(t);
     writeFileSync(join(project, "run.js"), RUN_SMOKE);
     const deno = [
       denoProgram(root),

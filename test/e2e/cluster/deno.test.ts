@@ -70,7 +70,8 @@ t.test("the sources run under Deno without a build, with only the permissions th
   t.equal((await web.call("GET", "/api/docs")).status, 200);
   const [script = ""] =
     /\/console\/assets\/main-\w+\.js/.exec((await web.call("GET", "/console")).text) ?? [];
-  const { status, headers: scriptHeaders } = await web.call("GET", script);
+  const encoded = { headers: { "accept-encoding": "br" } };
+  const { status, headers: scriptHeaders } = await web.call("GET", script, encoded);
   t.same([status, scriptHeaders.has("content-encoding")], [200, true]);
   t.match((await web.call("GET", "/docs/guides/errors")).text, /^# Errors\n/);
   t.equal((await web.call("GET", "/api/openapi.json")).body.openapi, "3.1.0");

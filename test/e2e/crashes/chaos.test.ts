@@ -3,6 +3,7 @@ import { startRedis } from "../../../src/local/redis.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { makeSocialPages, startReceiver, startTraffic } from "../../fixtures/events/traffic.ts";
+import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
@@ -39,12 +40,11 @@ t.test(
     const receiver = await startReceiver(t);
     const pages = await makeSocialPages(settings, receiver, PAGES);
     const { address } = await startWeb(t, settings);
-    const startDispatcher = async () => {
-      const dispatcher = startProcess(t, "dispatcher", settings);
-      await dispatcher.waitForLine("process.ready");
-      return dispatcher;
-    };
-    const dispatchers = await Promise.all([startDispatcher(), startDispatcher()]);
+    const dispatchers = [
+      startProcess(t, "dispatcher", settings),
+      startProcess(t, "dispatcher", settings),
+    ] as const;
+    for (const dispatcher of dispatchers) await dispatcher.waitForLine("process.ready");
     const config = readConfig(settings);
     const db = createDatabase(config, () => {});
     t.teardown(() => db.close());
@@ -66,7 +66,7 @@ t.test(
 
     await untilMoreDelivered();
     await killDispatcher(0);
-    await startDispatcher();
+    await startDispatcher(t, { config });
     await untilMoreDelivered();
     receiver.status = 503;
     await Promise.all([

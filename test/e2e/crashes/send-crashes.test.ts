@@ -33,6 +33,9 @@ const countSendsTo = async ({ requests }: SandboxApi, to: string): Promise<numbe
 async function testCounts(t: Test): Promise<void> {
   const cluster = await startSandboxApi(t, { CHANNEL_RATE_PER_SECOND: "1" });
   const { callApi, arm } = cluster;
+  const config = readConfig(cluster.settings);
+  const db = createDatabase(config, () => {});
+  t.teardown(() => db.close());
   const channels = (await callApi("GET", "/api/channels?platform=chatapp")).body.data;
   const sendText = async (to: string) => {
     const body = { channel_id: channels[0].channel_id, to, type: "text", text: { body: "Hi" } };
@@ -65,7 +68,7 @@ async function testCounts(t: Test): Promise<void> {
   // On a slow machine some were sent before the kill.
   for (const id of queuedIds)
     t.match((await read(id)).status, /^(queued|sending|sent|accepted|delivered|read)$/);
-  startProcess(t, "dispatcher", cluster.settings);
+  await startDispatcher(t, { config });
 
   for (const [index, id] of queuedIds.entries()) {
     const message = await untilStatus(id, "delivered", "read");
@@ -88,9 +91,6 @@ async function testCounts(t: Test): Promise<void> {
   });
   const droppedId = await sendText("5511922220002");
   await untilStatus(droppedId, "unknown");
-  const config = readConfig(cluster.settings);
-  const db = createDatabase(config, () => {});
-  t.teardown(() => db.close());
   await db.query("update sends set next_attempt_at = now() where id = $1", [droppedId]); // as if ten minutes had passed
   const failed = await untilStatus(droppedId, "failed");
   t.match(failed.error, { code: "outcome_unknown" });
