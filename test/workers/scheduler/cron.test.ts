@@ -44,7 +44,10 @@ t.test("cron jobs", async (t) => {
       const { ran, metrics } = await startSchedulers(t, { db, jobs: [job], count });
       await until("two ticks overlap", () => ran("overlapped").length >= 2 * count);
       t.equal(begun.length, 1, "one run");
-      const [row] = await db.query<{ worker: string }>("select worker from cron_runs where outcome is null");
+      const [row] = await db.query<{ worker: string }>(
+        "select worker from cron_runs where scheduled_at = $1",
+        [begun[0]],
+      );
       const unfinished = {
         unfinished_scheduled_at: begun[0]?.toISOString(),
         unfinished_worker: row?.worker,
