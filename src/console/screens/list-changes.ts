@@ -1,6 +1,7 @@
 import type { Paging } from "../../../sdk/src/generated/types.ts";
 
-interface Page<Row> {
+/** A page of any list of the API. */
+export interface ListReply<Row> {
   data: Row[];
   paging: Paging;
 }
@@ -13,15 +14,19 @@ interface Changes {
 }
 
 /** The shown rows in their places, each as the server has it now. */
-export function withChanges<Row>(shown: Page<Row>, fresh: Page<Row>, idOf: (row: Row) => string): Page<Row> {
+export function withChanges<Row>(
+  shown: ListReply<Row>,
+  fresh: ListReply<Row>,
+  idOf: (row: Row) => string,
+): ListReply<Row> {
   const changed = new Map(fresh.data.map((row) => [idOf(row), row]));
   return { ...shown, data: shown.data.map((row) => changed.get(idOf(row)) ?? row) };
 }
 
 /** Compares the shown rows with those that the server has now, newest first. */
 export function changesBetween<Row>(
-  shown: Page<Row> | undefined,
-  fresh: Page<Row> | undefined,
+  shown: ListReply<Row> | undefined,
+  fresh: ListReply<Row> | undefined,
   idOf: (row: Row) => string,
 ): Changes {
   if (!shown || !fresh || shown === fresh) return { newCount: 0, hasChanged: false };

@@ -1,14 +1,8 @@
 import { useRef, useState } from "preact/hooks";
-import type { Paging } from "../../../sdk/src/generated/types.ts";
 import { call } from "../app/api.ts";
 import { type Loaded, useLoaded } from "../app/loading.ts";
 import { query } from "../app/router.ts";
-import { changesBetween, withChanges } from "./list-changes.ts";
-
-export interface ListReply<Row> {
-  data: Row[];
-  paging: Paging;
-}
+import { changesBetween, type ListReply, withChanges } from "./list-changes.ts";
 
 /** A list that keeps its rows in place: new ones are counted until the person wants to see them. */
 export interface LiveList<Row> {
