@@ -1,4 +1,4 @@
-/** All texts of the console. */
+/** The texts of the frame, of messages and of events. Those of other screens are in texts/, and are loaded with the screen. */
 
 const count = (number: number, one: string, many: string): string =>
   `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
@@ -10,6 +10,8 @@ export const texts = {
   windowTitle: (title: string) => `${title} · Herald`,
   skip: "Skip to the content",
   menu: "Main menu",
+  menuEntries: { batches: "Batches", webhooks: "Webhooks", ads: "Ads", keys: "Keys" },
+  more: "More",
   apiReference: "API reference",
   signOut: "Sign out",
   cancel: "Cancel",
@@ -49,6 +51,7 @@ export const texts = {
   showMore: (number: number) =>
     `Show ${Math.min(number, 100)} of ${count(number, "more value", "more values")}`,
   unexpectedFault: "This page has failed. Load it again; the address stays the same.",
+  notLoaded: "This page could not be loaded. Herald may have been updated meanwhile, or does not answer.",
   reload: "Load again",
   now: "now",
   times: {
@@ -61,6 +64,18 @@ export const texts = {
     second: (number: number) => `${number} s`,
   },
   last24Hours: "Last 24 hours",
+
+  secret: {
+    once: "Herald shows it only now. Store it where your program reads it.",
+    stored: "I have stored it",
+    grace: "The former one works for",
+    graces: [
+      { minutes: 0, label: "no longer" },
+      { minutes: 60, label: "1 more hour" },
+      { minutes: 1_440, label: "1 more day" },
+      { minutes: 10_080, label: "7 more days" },
+    ],
+  },
 
   search: {
     label: "Search an id, a phone number or a reference",
@@ -114,11 +129,6 @@ export const texts = {
     title: "Not available",
     text: "Your role does not allow this page. An owner or administrator can change your role.",
   },
-  welcome: {
-    title: "Welcome",
-    text: "Your role is for advertising, which the API offers. Messages and events need another role: an owner or administrator can change yours.",
-  },
-
   signIn: {
     title: "Sign in",
     email: "Email",

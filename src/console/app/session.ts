@@ -90,6 +90,10 @@ export const identityOf = ({ client_id, credential }: MeDto): string => `${clien
 export const may = (scope: Scope): boolean =>
   session.value.state === "signed_in" && session.value.caller.scopes.includes(scope);
 
+/** True when the caller may accept terms, and manage keys and users. The server checks it again. */
+export const isManager = (): boolean =>
+  session.value.state === "signed_in" && ["owner", "admin"].includes(session.value.caller.role ?? "");
+
 const metaContent = (name: string): string =>
   document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? "";
 

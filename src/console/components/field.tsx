@@ -87,3 +87,36 @@ export const TextField = ({ label, value, hint, onInput, isRequired, isLong, inp
     }
   </Field>
 );
+
+interface CheckProps {
+  label: ComponentChildren;
+  hint?: ComponentChildren;
+  isChecked: boolean;
+  isDisabled?: boolean;
+  isRequired?: boolean;
+  onChange(isChecked: boolean): void;
+}
+
+/** A checkbox with its label beside it, and a hint below. */
+export function CheckField({ label, hint, isChecked, isDisabled, isRequired, onChange }: CheckProps) {
+  const id = useId();
+  return (
+    <div class="check-field">
+      <input
+        type="checkbox"
+        id={id}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        checked={isChecked}
+        disabled={isDisabled}
+        required={isRequired}
+        onChange={({ currentTarget }) => onChange(currentTarget.checked)}
+      />
+      <label for={id}>{label}</label>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}

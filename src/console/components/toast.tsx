@@ -25,12 +25,14 @@ export const showToast = (text: string): void => show({ text, isProblem: false }
 export const showProblemToast = ({ message, requestId }: Problem): void =>
   show({ text: requestId ? `${message} (${requestId})` : message, isProblem: true }, 2 * SHOWN_MS);
 
-export async function copyText(text: string, name: string): Promise<void> {
+/** Copies a text and says so. Returns false when the browser does not allow it. */
+export async function copyText(text: string, name: string): Promise<boolean> {
   const isCopied = await navigator.clipboard?.writeText(text).then(
     () => true,
     () => false,
   );
   showToast(isCopied ? texts.copied(name) : texts.notCopied);
+  return isCopied ?? false;
 }
 
 /** The place of toasts; there is one. Screen readers read it out. */

@@ -8,6 +8,7 @@ import { signOut } from "../app/session.ts";
 import { Brand } from "../components/brand.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Fact, Facts } from "../components/facts.tsx";
+import { Popover } from "../components/popover.tsx";
 import { showProblemToast, ToastPlace } from "../components/toast.tsx";
 import { texts } from "../texts.ts";
 import { Search } from "./search.tsx";
@@ -15,6 +16,8 @@ import { Search } from "./search.tsx";
 export interface MenuEntry {
   href: string;
   title: string;
+  /** Left out of a phone's menu when there are many entries. */
+  isMinor?: boolean | undefined;
 }
 
 interface FrameProps {
@@ -44,15 +47,7 @@ export function Frame({ caller, entries, children }: FrameProps) {
         <p class="client" title={caller.client_id}>
           {caller.client_name}
         </p>
-        <ul>
-          {entries.map(({ href, title }) => (
-            <li key={href}>
-              <a href={href} aria-current={isBelow(path.value, href) ? "page" : undefined}>
-                {title}
-              </a>
-            </li>
-          ))}
-        </ul>
+        <Menu entries={entries} />
       </nav>
       <header class="bar">
         <Search />
@@ -67,56 +62,62 @@ export function Frame({ caller, entries, children }: FrameProps) {
   );
 }
 
-const isBelow = (present: string, href: string) => present === href || present.startsWith(`${href}/`);
+/** A phone shows so many entries; with more, the minor ones are behind one entry. */
+const MAX_PHONE_ENTRIES = 5;
 
-function UserMenu({ caller }: { caller: MeDto }) {
-  const menu = useRef<HTMLDetailsElement>(null);
-  useEffect(() => {
-    const close = (event: Event) => {
-      const isInside = event.target instanceof Node && menu.current?.contains(event.target);
-      const isLink = event.target instanceof Element && event.target.closest("a, button");
-      if (menu.current && (!isInside || isLink)) menu.current.open = false;
-    };
-    document.addEventListener("click", close);
-    return () => document.removeEventListener("click", close);
-  }, []);
+function Menu({ entries }: { entries: readonly MenuEntry[] }) {
+  const hidden = entries.length > MAX_PHONE_ENTRIES ? entries.filter(({ isMinor }) => isMinor) : [];
   return (
-    <details
-      class="user"
-      ref={menu}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.currentTarget.open = false;
-        event.currentTarget.querySelector("summary")?.focus();
-      }}
-    >
-      <summary>{caller.credential.name}</summary>
-      <div class="popover">
-        <p class="soft">
-          {caller.client_name}, {texts.roles[caller.role ?? ""]}
-        </p>
-        <a href="/console/sessions">{texts.sessions.title}</a>
-        <a href="/api/docs" target="_blank" rel="noreferrer">
-          {texts.apiReference}
-        </a>
-        <button
-          type="button"
-          onClick={() => {
-            isKeyHelpOpen.value = true;
-          }}
-        >
-          {texts.keys.title}
-        </button>
-        <button
-          type="button"
-          onClick={() => signOut().catch((thrown) => showProblemToast(toProblem(thrown)))}
-        >
-          {texts.signOut}
-        </button>
-      </div>
-    </details>
+    <ul>
+      {entries.map((entry) => (
+        <li key={entry.href} class={hidden.includes(entry) ? "minor" : undefined}>
+          <MenuLink {...entry} />
+        </li>
+      ))}
+      {hidden.length > 0 && (
+        <li class="more">
+          <Popover class="more-entries" label={texts.more}>
+            {hidden.map((entry) => (
+              <MenuLink key={entry.href} {...entry} />
+            ))}
+          </Popover>
+        </li>
+      )}
+    </ul>
   );
 }
+
+const MenuLink = ({ href, title }: MenuEntry) => (
+  <a href={href} aria-current={isBelow(path.value, href) ? "page" : undefined}>
+    {title}
+  </a>
+);
+
+const isBelow = (present: string, href: string) =>
+  present === href || (href !== "/console" && present.startsWith(`${href}/`));
+
+const UserMenu = ({ caller }: { caller: MeDto }) => (
+  <Popover class="user" label={caller.credential.name}>
+    <p class="soft">
+      {caller.client_name}, {texts.roles[caller.role ?? ""]}
+    </p>
+    <a href="/console/sessions">{texts.sessions.title}</a>
+    <a href="/api/docs" target="_blank" rel="noreferrer">
+      {texts.apiReference}
+    </a>
+    <button
+      type="button"
+      onClick={() => {
+        isKeyHelpOpen.value = true;
+      }}
+    >
+      {texts.keys.title}
+    </button>
+    <button type="button" onClick={() => signOut().catch((thrown) => showProblemToast(toProblem(thrown)))}>
+      {texts.signOut}
+    </button>
+  </Popover>
+);
 
 const closeKeyHelp = () => {
   isKeyHelpOpen.value = false;

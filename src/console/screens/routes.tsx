@@ -1,9 +1,10 @@
 import type { ComponentType } from "preact";
-import { useEffect } from "preact/hooks";
-import { matchRoute, navigate, path, type Route } from "../app/router.ts";
-import { may, type Scope } from "../app/session.ts";
+import { matchRoute, path, type Route } from "../app/router.ts";
+import { isManager, may, type Scope } from "../app/session.ts";
 import { Heading } from "../components/heading.tsx";
+import { lazy } from "../components/lazy.tsx";
 import { Empty } from "../components/notices.tsx";
+import { overviewTexts } from "../texts/overview.ts";
 import { texts } from "../texts.ts";
 import { EventScreen } from "./events/event.tsx";
 import { EventList } from "./events/event-list.tsx";
@@ -11,19 +12,34 @@ import type { MenuEntry } from "./frame.tsx";
 import { MessageScreen } from "./messages/message.tsx";
 import { MessageList } from "./messages/message-list.tsx";
 import { SendMessage } from "./messages/send-message.tsx";
+import { Overview } from "./overview/overview.tsx";
 import { Sessions } from "./sessions.tsx";
 
+type ScreenComponent = ComponentType<{ id: string }>;
+
 interface Screen {
-  component: ComponentType<{ id: string }>;
+  component: ScreenComponent;
   /** What the caller's role must have; the server checks it again. */
   scope?: Scope;
+  /** Only for owners and administrators. */
+  isForManagers?: true;
   /** The name in the menu; other screens are reached from these. */
   menu?: string;
+  /** Left out of a phone's menu when there are many entries. */
+  isMinor?: true;
 }
 
-/** All screens; add a new one here. */
+const Webhooks = lazy(() => import("./webhooks/webhooks.tsx").then((file) => file.Webhooks));
+const BatchList = lazy(() => import("./batches/batch-list.tsx").then((file) => file.BatchList));
+const BatchScreen = lazy(() => import("./batches/batch.tsx").then((file) => file.BatchScreen));
+const AdAccounts = lazy(() => import("./ads/ad-accounts.tsx").then((file) => file.AdAccounts));
+const Terms = lazy(() => import("./ads/terms.tsx").then((file) => file.Terms));
+const ConnectAdAccounts = lazy(() => import("./ads/connect.tsx").then((file) => file.ConnectAdAccounts));
+const Keys = lazy(() => import("./keys/keys.tsx").then((file) => file.Keys));
+
+/** All screens, in the order of the menu; add a new one here. */
 const ROUTES: readonly Route<Screen>[] = [
-  { path: "/console", screen: { component: Home } },
+  { path: "/console", screen: { component: Overview, menu: overviewTexts.title } },
   {
     path: "/console/messages",
     screen: { component: MessageList, scope: "messages:send", menu: texts.messages.title },
@@ -31,20 +47,44 @@ const ROUTES: readonly Route<Screen>[] = [
   { path: "/console/messages/new", screen: { component: SendMessage, scope: "messages:send" } },
   { path: "/console/messages/:id", screen: { component: MessageScreen, scope: "messages:send" } },
   {
+    path: "/console/batches",
+    screen: { component: BatchList, scope: "messages:send", menu: texts.menuEntries.batches, isMinor: true },
+  },
+  { path: "/console/batches/:id", screen: { component: BatchScreen, scope: "messages:send" } },
+  {
     path: "/console/events",
     screen: { component: EventList, scope: "webhooks:manage", menu: texts.events.title },
   },
   { path: "/console/events/:id", screen: { component: EventScreen, scope: "webhooks:manage" } },
+  {
+    path: "/console/webhooks",
+    screen: {
+      ...{ component: Webhooks, scope: "webhooks:manage" },
+      ...{ menu: texts.menuEntries.webhooks, isMinor: true },
+    },
+  },
+  {
+    path: "/console/ads",
+    screen: { component: AdAccounts, scope: "marketing:read", menu: texts.menuEntries.ads },
+  },
+  { path: "/console/ads/terms", screen: { component: Terms, scope: "marketing:read" } },
+  { path: "/console/ads/connect", screen: { component: ConnectAdAccounts, scope: "marketing:manage" } },
+  {
+    path: "/console/keys",
+    screen: { component: Keys, isForManagers: true, menu: texts.menuEntries.keys, isMinor: true },
+  },
   { path: "/console/sessions", screen: { component: Sessions } },
 ];
 
-const isAllowed = ({ scope }: Screen) => scope === undefined || may(scope);
+const isAllowed = ({ scope, isForManagers }: Screen) =>
+  (scope === undefined || may(scope)) && (!isForManagers || isManager());
 
 /** The entries of the menu that the caller's role may see. */
 export const menuEntries = (): MenuEntry[] =>
-  ROUTES.flatMap(({ path, screen }) =>
-    screen.menu !== undefined && isAllowed(screen) ? [{ href: path, title: screen.menu }] : [],
-  );
+  ROUTES.flatMap(({ path, screen }) => {
+    const { menu: title, isMinor } = screen;
+    return title !== undefined && isAllowed(screen) ? [{ href: path, title, isMinor }] : [];
+  });
 
 /** The screen at the present address. */
 export function CurrentScreen() {
@@ -56,15 +96,6 @@ export function CurrentScreen() {
   const { id = "" } = match.params;
   // The key makes another object another screen: nothing of the former one is shown with it.
   return <Component key={path.value} id={id} />;
-}
-
-/** Leads to the first entry of the menu. */
-function Home() {
-  const [first] = menuEntries();
-  useEffect(() => {
-    if (first) navigate(first.href, { replace: true });
-  }, [first?.href]);
-  return first ? null : <Message title={texts.welcome.title} text={texts.welcome.text} />;
 }
 
 const Message = ({ title, text }: { title: string; text: string }) => (

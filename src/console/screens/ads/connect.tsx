@@ -1,0 +1,3 @@
+import { Heading } from "../../components/heading.tsx";
+
+export const ConnectAdAccounts = () => <Heading title="ConnectAdAccounts" />;

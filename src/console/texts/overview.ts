@@ -1,0 +1,4 @@
+/** The texts of the overview. */
+export const overviewTexts = {
+  title: "Overview",
+};
