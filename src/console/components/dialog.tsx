@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Problem } from "../app/api.ts";
 import { texts } from "../texts.ts";
 import { ProblemNotice } from "./notices.tsx";
@@ -15,7 +15,8 @@ interface DialogProps {
 /** A modal dialog while it is rendered. Esc and a click beside it close it. */
 export function Dialog({ title, isBusy, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // At once: after the next paint, the focus would be taken from where the person has moved it meanwhile.
+  useLayoutEffect(() => {
     const opener = document.activeElement;
     element.current?.showModal();
     return () => {

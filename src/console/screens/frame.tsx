@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { MeDto } from "../../../sdk/src/generated/types.ts";
 import { toProblem } from "../app/api.ts";
 import { isKeyHelpOpen } from "../app/keyboard.ts";
@@ -30,7 +30,7 @@ interface FrameProps {
 export function Frame({ caller, entries, children }: FrameProps) {
   const main = useRef<HTMLElement>(null);
   const shownPath = useRef(path.value);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (shownPath.current === path.value) return;
     shownPath.current = path.value;
     main.current?.focus({ preventScroll: true }); // a screen reader continues with the new screen
