@@ -1,6 +1,16 @@
 import { REPORT_STATUSES } from "./ad-enumerations.ts";
 import { AD_ACCOUNT_LABELS, AD_ACCOUNT_STATUSES } from "./enumerations.ts";
-import { knownOrOther, object, oneOf, optional, type Static, Type, text, timestamp } from "./types.ts";
+import {
+  knownOrOther,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Static,
+  Type,
+  text,
+  timestamp,
+} from "./types.ts";
 
 export const adAccount = object(
   {
@@ -26,6 +36,12 @@ export const adAccount = object(
         "Herald's status of the account. `available`: granted but not activated. `active`: in use. `disabled`: paused. `revoked`: the platform rejects its token; connect the account again",
       examples: ["active"],
     }),
+    token_expires_at: nullable(
+      timestamp({
+        description:
+          "When the token that reaches the account expires: connect the account again before. Null when it does not expire, or the account is revoked",
+      }),
+    ),
     last_synced_at: timestamp(),
     created_at: timestamp(),
   },

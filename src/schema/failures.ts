@@ -9,11 +9,16 @@ const counts = (sampleId: ReturnType<typeof prefixedId>) => ({
   sample_id: sampleId,
 });
 
+const summary = (example: string) => text(example, "What the cause means, in one sentence for a person");
+
 const messageFailures = object(
   {
     kind: Type.Literal("message"),
     channel_id: prefixedId("ch"),
     cause: oneOf(CAUSE_NAMES, { description: "As in the explanation of a message" }),
+    summary: summary(
+      "The time in which you may answer freely is over: 24 hours have passed since the person last wrote to you.",
+    ),
     status_code: Type.Null(),
     ...counts(prefixedId("msg", { description: "The newest of these messages" })),
   },
@@ -31,6 +36,7 @@ const deliveryFailures = object(
       "http_status",
       "`http_status`, or the word of the event's `last_error` in snake_case, such as `timeout` or `connection_refused`",
     ),
+    summary: summary("Your backend answered with HTTP 503."),
     status_code: nullable(
       Type.Integer({
         description: "Status of your backend's last answer; null without one",

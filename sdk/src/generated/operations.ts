@@ -826,7 +826,7 @@ export class StatsOperations extends Resource {
   }
 
   /**
-   * Read how many events wait for your backend now, by key.
+   * Read how many events wait for your backend now, by key, and since when the oldest message waits.
    *
    * Requires the scope `webhooks:manage`.
    *

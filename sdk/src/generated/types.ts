@@ -2008,6 +2008,8 @@ export interface AdAccountDto {
   business_name?: string;
   /** Herald's status of the account. `available`: granted but not activated. `active`: in use. `disabled`: paused. `revoked`: the platform rejects its token; connect the account again */
   status: "available" | "active" | "disabled" | "revoked";
+  /** When the token that reaches the account expires: connect the account again before. Null when it does not expire, or the account is revoked */
+  token_expires_at: string | null;
   last_synced_at: string;
   created_at: string;
 }
@@ -2684,6 +2686,8 @@ export interface MessageFailuresDto {
   channel_id: string;
   /** As in the explanation of a message */
   cause: "accepted" | "sent" | "delivered" | "read" | "cancelled" | "scheduled" | "queued" | "sending" | "order" | "rate" | "retry" | "channel_needs_reauth" | "batch_paused" | "hold" | "expired" | "channel_disconnected" | "outcome_unknown" | "send_quarantined" | "discarded" | "internal_error" | "recipient_unreachable" | "recipient_unavailable" | "recipient_refuses_messages" | "recipient_unknown" | "recipient_is_sender" | "recipient_not_in_test_list" | "recipient_in_experiment" | "recipient_stopped_marketing" | "recipient_id_unsupported" | "window_closed" | "withheld_by_platform" | "identity_mismatch" | "parameter_invalid" | "parameter_missing" | "message_type_unsupported" | "media_download_failed" | "media_upload_failed" | "attachment_type_mismatch" | "request_rejected" | "template_missing" | "template_paused" | "template_disabled" | "template_parameter_count" | "template_text_too_long" | "template_policy_violated" | "template_parameter_value" | "template_parameter_format" | "template_classification_limited" | "marketing_disabled" | "flow_blocked" | "flow_throttled" | "access_token_invalid" | "permission_missing" | "policy_blocked" | "country_restricted" | "account_locked" | "spam_limited" | "display_name_not_approved" | "payment_problem" | "payment_terms_not_accepted" | "certificate_invalid" | "sender_not_found" | "number_not_registered" | "registration_failed" | "registration_limited" | "app_rate_limited" | "account_rate_limited" | "number_rate_limited" | "pair_rate_limited" | "platform_unavailable" | "platform_maintenance" | "platform_fault" | "platform_error" | "backend_unavailable" | "backend_retry" | "delivery_failed" | "quarantined";
+  /** What the cause means, in one sentence for a person */
+  summary: string;
   status_code: null;
   count: number;
   /** When the first of them failed */
@@ -2702,6 +2706,8 @@ export interface DeliveryFailuresDto {
   host?: string;
   /** `http_status`, or the word of the event's `last_error` in snake_case, such as `timeout` or `connection_refused` */
   cause: string;
+  /** What the cause means, in one sentence for a person */
+  summary: string;
   /** Status of your backend's last answer; null without one */
   status_code: number | null;
   count: number;
@@ -2738,6 +2744,8 @@ export interface KeyQueueDto {
 export interface QueueStatsDto {
   /** The operator has stopped all deliveries for the moment */
   held: boolean;
+  /** When the oldest message that waits to be sent was accepted; scheduled messages do not count. Null without any, and for callers without `messages:send` */
+  oldest_message_at: string | null;
   data: KeyQueueDto[];
 }
 

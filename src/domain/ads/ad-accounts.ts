@@ -217,6 +217,7 @@ export const toAdAccount = (row: AdAccountRow): AdAccountDto => ({
   ...(row.business_id === null ? {} : { business_id: row.business_id }),
   ...(row.business_name === null ? {} : { business_name: row.business_name }),
   status: row.status as AdAccountStatus,
+  token_expires_at: toTimestamp(row.token_expires_at),
   last_synced_at: toTimestamp(row.last_synced_at),
   created_at: toTimestamp(row.created_at),
 });

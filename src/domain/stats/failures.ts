@@ -1,4 +1,4 @@
-import { causeOfCode } from "../../schema/causes/causes.ts";
+import { CAUSES, causeOfCode } from "../../schema/causes/causes.ts";
 import type { EventKey } from "../../schema/enumerations.ts";
 import type { FailureGroupDto } from "../../schema/failures.ts";
 import { type PeriodInput, type PeriodProblem, toTimestamp } from "../../schema/times.ts";
@@ -51,29 +51,29 @@ const countsOf = ({ count, first_at, last_at, sample_id }: Counted) => ({
   sample_id,
 });
 
-const toMessageGroup = ({ channel_id, error_code, ...counted }: MessageFailures): FailureGroupDto => ({
-  kind: "message",
-  channel_id,
-  cause: causeOfCode(error_code),
-  status_code: null,
-  ...countsOf(counted),
-});
+function toMessageGroup({ channel_id, error_code, ...counted }: MessageFailures): FailureGroupDto {
+  const cause = causeOfCode(error_code);
+  const { summary } = CAUSES[cause];
+  return { kind: "message", channel_id, cause, summary, status_code: null, ...countsOf(counted) };
+}
 
 function toDeliveryGroup(failures: DeliveryFailures): FailureGroupDto {
-  const { key, url, last_status_code, last_error, ...counted } = failures;
+  const { key, url, last_status_code, last_error: error, ...counted } = failures;
   return {
     kind: "delivery",
     key: key as EventKey | null,
     ...(url === null ? {} : { host: new URL(url).host }),
-    cause: deliveryCauseOf(last_error ?? ""),
+    ...deliveryCauseOf(error ?? ""),
     status_code: last_status_code,
     ...countsOf(counted),
   };
 }
 
 /** `HTTP 503` is http_status; other errors are their words in snake_case. */
-const deliveryCauseOf = (error: string): string =>
-  /^HTTP \d/.test(error) ? "http_status" : error.toLowerCase().replaceAll(" ", "_");
+const deliveryCauseOf = (error: string): { cause: string; summary: string } =>
+  /^HTTP \d/.test(error)
+    ? { cause: "http_status", summary: `Your backend answered with ${error}.` }
+    : { cause: error.toLowerCase().replaceAll(" ", "_"), summary: `The last attempt failed: ${error}.` };
 
 /** Several codes have the same cause, and several addresses the same host. */
 function mergeAlike(groups: readonly FailureGroupDto[]): FailureGroupDto[] {

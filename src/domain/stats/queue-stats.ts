@@ -5,6 +5,7 @@ import { EVENT_KEYS, type EventKey } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/times.ts";
 import type { Database } from "../../store/database/database.ts";
 import { countWaitingDeliveries, type WaitingDeliveries } from "../../store/events/events.ts";
+import { findOldestQueued } from "../../store/messages/messages.ts";
 import { readQueueHold } from "../../store/processes/queue-hold.ts";
 import { findWebhookConfig } from "../../store/tenants/webhook-configs.ts";
 
@@ -30,6 +31,8 @@ interface KeyQueue extends Omit<BackendState, "nextProbeAt"> {
 
 export interface QueueStats {
   held: boolean;
+  /** When the oldest message that waits to be sent was accepted; null without any. */
+  oldest_message_at: string | null;
   data: KeyQueue[];
 }
 
@@ -53,9 +56,11 @@ async function readQueueStats(parts: QueueStatsParts, clientId: string): Promise
   const { held } = await readQueueHold(parts.db);
   const rows = await countWaitingDeliveries(parts.db, clientId);
   const backend = await readBackendState(parts, clientId);
+  const oldestMessage = await findOldestQueued(parts.db, clientId);
   const keys = rows.some(({ key }) => key === null) ? [...EVENT_KEYS, null] : EVENT_KEYS;
   return {
     held,
+    oldest_message_at: timeOf(oldestMessage),
     data: keys.map((key) => toKeyQueue(key, { row: rows.find((row) => row.key === key), backend })),
   };
 }
@@ -80,8 +85,11 @@ const toKeyQueue = (
 ): KeyQueue => ({
   key,
   waiting: row?.waiting ?? 0,
-  oldest_waiting_at: row ? toTimestamp(new Date(timeOfId(row.oldest_id))) : null,
+  oldest_waiting_at: timeOf(row?.oldest_id),
   breaker: backend.breaker,
   origin: backend.origin,
   next_probe_at: toTimestamp(backend.nextProbeAt),
 });
+
+const timeOf = (id: string | undefined): string | null =>
+  id === undefined ? null : toTimestamp(new Date(timeOfId(id)));

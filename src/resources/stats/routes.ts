@@ -94,9 +94,13 @@ export function statsRoutes(parts: Omit<QueueStatsParts, "db">): Route[] {
       path: "/api/stats/queue",
       operationId: "getQueueStats",
       scope: "webhooks:manage",
-      summary: "Read how many events wait for your backend now, by key",
+      summary:
+        "Read how many events wait for your backend now, by key, and since when the oldest message waits",
       reply: queueStats,
-      handle: ({ db, caller }) => readQueue(db, caller.clientId),
+      async handle({ db, caller }) {
+        const queue = await readQueue(db, caller.clientId);
+        return caller.scopes.has("messages:send") ? queue : { ...queue, oldest_message_at: null };
+      },
     }),
   ];
 }

@@ -110,6 +110,12 @@ export const failures = object(
 export const queueStats = object(
   {
     held: Type.Boolean({ description: "The operator has stopped all deliveries for the moment" }),
+    oldest_message_at: nullable(
+      timestamp({
+        description:
+          "When the oldest message that waits to be sent was accepted; scheduled messages do not count. Null without any, and for callers without `messages:send`",
+      }),
+    ),
     data: Type.Array(
       object(
         {

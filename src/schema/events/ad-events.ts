@@ -19,6 +19,7 @@ const ACCOUNT = {
   account_status: 1,
   account_status_label: "active",
   status: "active",
+  token_expires_at: null,
   last_synced_at: "2026-11-01T09:30:00.000Z",
   created_at: "2026-10-01T12:00:00.000Z",
 };

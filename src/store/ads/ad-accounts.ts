@@ -32,6 +32,8 @@ export interface AdAccountRow extends AdAccountFacts {
   unreached_since: Date | null;
   last_synced_at: Date;
   created_at: Date;
+  /** When the token of its connection expires; null when it does not, or when there is none. */
+  token_expires_at: Date | null;
 }
 
 export interface AdAccountFilters {
@@ -40,12 +42,12 @@ export interface AdAccountFilters {
   q?: string;
 }
 
-const columnsOf = (table: string): string =>
-  `id, client_id, connection_id, ad_account_id, name, currency, timezone_name, account_status, business_id,
-    business_name, status, subscribed_at, unreached_since, last_synced_at, created_at`.replaceAll(
-    /\w+/g,
-    `${table}.$&`,
-  );
+const columnsOf = (table: string): string => {
+  const names = `id, client_id, connection_id, ad_account_id, name, currency, timezone_name, account_status, business_id,
+    business_name, status, subscribed_at, unreached_since, last_synced_at, created_at`;
+  return `${names.replaceAll(/\w+/g, `${table}.$&`)},
+    (select expires_at from ad_connections where id = ${table}.connection_id) as token_expires_at`;
+};
 
 /** Columns of an account `a`. */
 export const AD_ACCOUNT_COLUMNS = columnsOf("a");

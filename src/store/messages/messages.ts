@@ -70,6 +70,22 @@ export async function findMessage(
   return row;
 }
 
+/** Reads the first entry of each partition's index on the status. */
+const FIND_OLDEST_QUEUED = sql(`
+  select id
+  from messages
+  where client_id = $1
+  and status = 'queued'
+  order by id
+  limit 1`);
+
+/** The id of the client's oldest message that waits to be sent, scheduled ones aside. */
+export const findOldestQueued = (db: Database, clientId: string): Promise<string | undefined> =>
+  withOrderedScans(db, async (tx) => {
+    const [row] = await tx.query<{ id: string }>(FIND_OLDEST_QUEUED, [clientId]);
+    return row?.id;
+  });
+
 /** A message as it was accepted. */
 export interface MessageDetailRow extends MessageRow {
   type: string;

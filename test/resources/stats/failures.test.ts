@@ -4,6 +4,7 @@ import { addressOf, MAX_ADDRESS_CHARS } from "../../../src/delivery/webhook-addr
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
 import { newId } from "../../../src/runtime/ids.ts";
+import { CAUSES } from "../../../src/schema/causes/causes.ts";
 import { configureWebhook, makeEvents, updateDelivery } from "../../fixtures/events/events.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { insertMessage } from "../../fixtures/messages/message-rows.ts";
@@ -70,6 +71,7 @@ t.test("failures by cause", async (t) => {
       kind: "message",
       channel_id: channel,
       cause: "window_closed",
+      summary: CAUSES.window_closed.summary,
       status_code: null,
       count: 3,
       first_at: iso(50),
@@ -80,6 +82,7 @@ t.test("failures by cause", async (t) => {
       kind: "message",
       channel_id: second,
       cause: "recipient_unreachable",
+      summary: CAUSES.recipient_unreachable.summary,
       status_code: null,
       count: 1,
       first_at: iso(5),
@@ -93,6 +96,7 @@ t.test("failures by cause", async (t) => {
       key: "chatapp",
       host: "shop.example.com:8443",
       cause: "http_status",
+      summary: "Your backend answered with HTTP 503.",
       status_code: 503,
       count: 2,
       first_at: iso(9),
@@ -104,6 +108,7 @@ t.test("failures by cause", async (t) => {
       key: null,
       host: "shop.example.com:8443",
       cause: "not_an_http_answer",
+      summary: "The last attempt failed: not an HTTP answer.",
       status_code: null,
       count: 1,
       first_at: iso(1),
@@ -114,6 +119,7 @@ t.test("failures by cause", async (t) => {
       kind: "delivery",
       key: "marketing",
       cause: "internal",
+      summary: "The last attempt failed: internal.",
       status_code: null,
       count: 1,
       first_at: iso(1),

@@ -195,9 +195,10 @@ t.test("statistics", async (t) => {
     const readQueue = await createReader(api, waiting);
     const closed = { breaker: "closed", origin: null, next_probe_at: null };
     const idle = KEYS.map((key) => ({ key, waiting: 0, oldest_waiting_at: null, ...closed }));
-    t.same((await readQueue("queue")).body, { held: false, data: idle });
+    const nothing = { held: false, oldest_message_at: null, data: idle };
+    t.same((await readQueue("queue")).body, nothing);
     await configureWebhook(api, waiting, { url: "https://backend.example:8443/hooks" });
-    t.same((await readQueue("queue")).body, { held: false, data: idle });
+    t.same((await readQueue("queue")).body, nothing);
     const [first, retried, unkeyed] = (await makeEvents(api, waiting, {}, {}, { key: null })) as string[];
     await updateDelivery(api, retried as string, { state: "retrying" });
     const [done] = (await makeEvents(api, waiting, { key: "marketing" })) as [string];
@@ -231,6 +232,25 @@ t.test("statistics", async (t) => {
     t.equal((await readQueue("queue")).body.held, true);
     await releaseQueue(api.db);
   });
+
+  t.test(
+    "the queue shows since when the oldest message waits, to callers who may see messages",
+    async (t) => {
+      const [own, other] = [await makeTenant(api), await makeTenant(api)];
+      const readQueue = await createReader(api, own);
+      const columns = { channel_id: channel, status: "queued" };
+      await insertMessage(api, own, { ...columns, status: "scheduled" });
+      await insertMessage(api, own, { ...columns, status: "read" });
+      await insertMessage(api, other, columns);
+      t.equal((await readQueue("queue")).body.oldest_message_at, null);
+      const oldest = await insertMessage(api, own, columns);
+      await insertMessage(api, own, columns);
+      const at = new Date(timeOfId(oldest)).toISOString();
+      t.equal((await readQueue("queue")).body.oldest_message_at, at);
+      const { headers } = await own.createKey("webhooks:manage");
+      t.equal((await api.call("GET", "/api/stats/queue", { headers })).body.oldest_message_at, null);
+    },
+  );
 
   t.test("herald stats prints the same figures", async (t) => {
     const herald = createCommandRunner(t, settings);

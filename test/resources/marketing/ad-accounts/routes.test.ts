@@ -311,7 +311,10 @@ t.test("ad accounts", async (t) => {
     for (const reply of replies) t.match(reply, { status: 409, body: { error: "ad_account_revoked" } });
     const statusOf = async (caller: typeof advertiser, id: string) =>
       (await caller.call("GET", `/ad-accounts/${id}`)).body.status;
-    t.equal(await statusOf(advertiser, coffee.id), "revoked");
+    t.match((await advertiser.call("GET", `/ad-accounts/${coffee.id}`)).body, {
+      status: "revoked",
+      token_expires_at: null,
+    });
     t.equal(await statusOf(advertiser, wholesale.id), "revoked");
     t.equal(await statusOf(advertiser, tea.id), "available");
     t.equal(

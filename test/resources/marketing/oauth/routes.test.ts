@@ -118,6 +118,10 @@ t.test("OAuth connection of ad accounts", async (t) => {
     t.equal(connection?.platform_user_id, "1700000000000042");
     t.ok(Number(connection?.expires_at) > Date.now() + 59 * 86_400_000, "the token is long-lived");
     t.notMatch(connection?.token_sealed, /EAA/, "the token is encrypted");
+    const expiry = connection?.expires_at?.toISOString();
+    for (const account of accounts) t.equal(account.token_expires_at, expiry);
+    const listed = (await advertiser.call("GET", "/ad-accounts?limit=1")).body.data[0];
+    t.equal(listed.token_expires_at, expiry);
 
     const events = await readClientEvents(api, advertiser.id);
     t.same(
