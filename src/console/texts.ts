@@ -160,7 +160,7 @@ export const texts = {
 
   messages: {
     title: "Messages",
-    activity: "Messages of the last 24 hours by outcome",
+    activity: (period: string) => `${period}: messages by outcome`,
     columns: {
       to: "To",
       status: "Status",
@@ -238,7 +238,7 @@ export const texts = {
 
   events: {
     title: "Events",
-    activity: "Events of the last 24 hours by outcome of the delivery",
+    activity: (period: string) => `${period}: events by outcome of the delivery`,
     columns: {
       type: "Type",
       status: "Delivery",

@@ -89,7 +89,7 @@ export function usePolling(isActive: boolean, intervalMs: number, tick: () => Pr
   }, [isActive, intervalMs]);
 }
 
-interface Action {
+export interface Action {
   isRunning: boolean;
   problem: Problem | undefined;
   run(): Promise<void>;

@@ -94,6 +94,10 @@ export const may = (scope: Scope): boolean =>
 export const isManager = (): boolean =>
   session.value.state === "signed_in" && ["owner", "admin"].includes(session.value.caller.role ?? "");
 
+/** The name of the caller's client. */
+export const clientName = (): string =>
+  session.value.state === "signed_in" ? session.value.caller.client_name : "";
+
 const metaContent = (name: string): string =>
   document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? "";
 

@@ -9,6 +9,8 @@ export interface ChartSeries {
 }
 
 export interface ChartData {
+  /** Bars of days are those of UTC. */
+  interval: "hour" | "day";
   /** The beginning of each bar, in milliseconds. */
   starts: readonly number[];
   series: readonly ChartSeries[];
@@ -24,11 +26,12 @@ const HEIGHT_PX = 96;
 const MS_PER_SECOND = 1_000;
 
 /** Draws stacked bars, and draws them again when the width or the colour scheme changes. */
-export function drawChart(place: HTMLElement, { starts, series, pick, signal }: Drawing): void {
+export function drawChart(place: HTMLElement, { pick, signal, ...data }: Drawing): void {
+  const { starts, series } = data;
   let chart: uPlot | undefined;
   const draw = () => {
     chart?.destroy();
-    chart = new uPlot(optionsOf(place, { starts, series }), [secondsOf(starts), ...stack(series)], place);
+    chart = new uPlot(optionsOf(place, data), [secondsOf(starts), ...stack(series)], place);
     chart.over.addEventListener("click", ({ offsetX }) => {
       const time = (chart?.posToVal(offsetX, "x") ?? 0) * MS_PER_SECOND;
       const index = starts.findLastIndex((start) => start <= time);
@@ -57,7 +60,7 @@ function stack(series: readonly ChartSeries[]): number[][] {
   return tops.reverse();
 }
 
-function optionsOf(place: HTMLElement, { starts, series }: ChartData): uPlot.Options {
+function optionsOf(place: HTMLElement, { interval, starts, series }: ChartData): uPlot.Options {
   const seconds = secondsOf(starts);
   const first = seconds[0] ?? 0;
   const last = (seconds.at(-1) ?? 0) + ((seconds[1] ?? first) - first); // the last bar begins there
@@ -67,6 +70,9 @@ function optionsOf(place: HTMLElement, { starts, series }: ChartData): uPlot.Opt
   const axis = { stroke: colour("--soft"), font: `12px ${colour("--text")}`, ticks: { show: false } };
   const fill = (tone: string) => colour(tone === "none" ? "--edge" : `--${tone}`);
   return {
+    ...(interval === "day"
+      ? { tzDate: (seconds) => uPlot.tzDate(new Date(seconds * MS_PER_SECOND), "Etc/UTC") }
+      : {}),
     width: place.clientWidth,
     height: HEIGHT_PX,
     legend: { show: false },
@@ -74,7 +80,13 @@ function optionsOf(place: HTMLElement, { starts, series }: ChartData): uPlot.Opt
     padding: [8, 20, 0, 0],
     scales: { x: { range: () => [first, last] }, y: { range: (_, __, max) => [0, Math.max(max, 1)] } },
     axes: [
-      { ...axis, grid: { show: false }, size: 24, space: 72, values: (_, times) => times.map(hourOf) },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 24,
+        space: 72,
+        values: (_, times) => times.map(LABELS[interval]),
+      },
       { ...axis, grid: { stroke: colour("--line"), width: 1 }, size: 40, space: 24, incrs: WHOLE_STEPS },
     ],
     series: [
@@ -93,6 +105,16 @@ function optionsOf(place: HTMLElement, { starts, series }: ChartData): uPlot.Opt
 /** `18:00`, in the reader's zone. */
 const hourOf = (seconds: number): string =>
   new Date(seconds * MS_PER_SECOND).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+/** `18 Nov`, in UTC. */
+const dayOf = (seconds: number): string =>
+  new Date(seconds * MS_PER_SECOND).toLocaleDateString("en-GB", {
+    day: "numeric",
+    month: "short",
+    timeZone: "UTC",
+  });
+
+const LABELS = { hour: hourOf, day: dayOf };
 
 /** Counts have no fractions. */
 const WHOLE_STEPS = [1, 2, 5]

@@ -11,17 +11,18 @@ interface ChartProps extends ChartData {
 }
 
 /** Stacked bars over time. The drawing code is loaded with the first chart. */
-export function Chart({ title, label, starts, series, onPick }: ChartProps) {
+export function Chart({ title, label, interval, starts, series, onPick }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const latestPick = useRef(onPick);
   latestPick.current = onPick;
-  const data = JSON.stringify([starts, series]);
+  const data = JSON.stringify([interval, starts, series]);
   useEffect(() => {
     const isGone = new AbortController();
     import("./chart-drawing.ts").then(
       ({ drawChart }) => {
         if (!place.current || isGone.signal.aborted) return;
         drawChart(place.current, {
+          interval,
           starts,
           series,
           signal: isGone.signal,

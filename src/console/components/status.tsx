@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { texts } from "../texts.ts";
 import { Time } from "./time.tsx";
 
@@ -13,15 +14,27 @@ const TONES: Readonly<Record<string, Tone>> = {
 
 export const toneOf = (status: string): Tone => TONES[status] ?? "none";
 
-/** A status as a dot and a word, with the time since when it matters. Colour never speaks alone. */
-export const Status = ({ status, at }: { status: string; at?: string | undefined }) => (
-  <span class={`status ${toneOf(status)}`}>
+interface StatusTextProps {
+  tone: Tone;
+  text: ComponentChildren;
+  /** Since when, where it matters. */
+  at?: string | undefined;
+}
+
+/** A dot in the colour of the tone, and a text: colour never speaks alone. */
+export const StatusText = ({ tone, text, at }: StatusTextProps) => (
+  <span class={`status ${tone}`}>
     <span class="dot" aria-hidden="true" />
-    <span>{texts.statuses[status] ?? status}</span>
+    <span>{text}</span>
     {at === undefined ? undefined : (
       <small>
         <Time at={at} />
       </small>
     )}
   </span>
+);
+
+/** A status of messages, events or answers, in words. */
+export const Status = ({ status, at }: { status: string; at?: string | undefined }) => (
+  <StatusText tone={toneOf(status)} text={texts.statuses[status] ?? status} at={at} />
 );

@@ -12,7 +12,7 @@ import { Status } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { texts } from "../../texts.ts";
-import { Activity } from "../activity.tsx";
+import { EVENT_STATISTICS, ListActivity } from "../activity.tsx";
 import { channelName, channelOptions, channels } from "../channel-names.ts";
 import { useLiveList } from "../live-list.ts";
 import { NewRows } from "../new-rows.tsx";
@@ -98,13 +98,6 @@ const filters = (): Filter[] => [
   { name: "until", label: texts.until, isTime: true, isMinor: true },
 ];
 
-const OUTCOMES = [
-  { label: words.outcomes.delivered, tone: "good", fields: ["delivered"] },
-  { label: words.outcomes.waiting, tone: "waiting", fields: ["waiting"] },
-  { label: words.outcomes.failed, tone: "bad", fields: ["failed"] },
-  { label: words.outcomes.skipped, tone: "none", fields: ["skipped"] },
-] as const;
-
 const REFRESH_PENDING_MS = 5_000;
 
 export function EventList() {
@@ -132,7 +125,7 @@ export function EventList() {
           </>
         }
       />
-      <Activity label={words.activity} apiPath="/api/stats/events" filters={["key"]} outcomes={OUTCOMES} />
+      <ListActivity statistics={EVENT_STATISTICS} />
       <Filters filters={filters()} />
       <NewRows list={list} />
       <Loading loaded={list.loaded}>

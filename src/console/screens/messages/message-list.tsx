@@ -9,7 +9,7 @@ import { Status } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { texts } from "../../texts.ts";
-import { Activity } from "../activity.tsx";
+import { ListActivity, MESSAGE_STATISTICS } from "../activity.tsx";
 import { channelName, channelOptions, channels } from "../channel-names.ts";
 import { useLiveList } from "../live-list.ts";
 import { NewRows } from "../new-rows.tsx";
@@ -61,13 +61,6 @@ const filters = () => [
   { name: "until", label: texts.until, isTime: true as const, isMinor: true as const },
 ];
 
-const OUTCOMES = [
-  { label: words.outcomes.sent, tone: "good", fields: ["sent"] },
-  { label: words.outcomes.waiting, tone: "waiting", fields: ["waiting", "unknown"] },
-  { label: words.outcomes.failed, tone: "bad", fields: ["failed"] },
-  { label: words.outcomes.cancelled, tone: "none", fields: ["cancelled"] },
-] as const;
-
 const REFRESH_MS = 5_000;
 
 export function MessageList() {
@@ -85,12 +78,7 @@ export function MessageList() {
   return (
     <>
       <Heading title={words.title} actions={sendAction} />
-      <Activity
-        label={words.activity}
-        apiPath="/api/stats/messages"
-        filters={["channel_id"]}
-        outcomes={OUTCOMES}
-      />
+      <ListActivity statistics={MESSAGE_STATISTICS} />
       <Filters filters={filters()} />
       <NewRows list={list} />
       <Loading loaded={list.loaded}>

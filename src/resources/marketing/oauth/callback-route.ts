@@ -31,14 +31,17 @@ const callbackQuery = openObject({
   error_description: callbackParam("error_description", 0),
 });
 
-/** The default redirect_uri of the ad platform's login, for clients that have no own page for it. */
+/**
+ * The default redirect_uri of the ad platform's login, for clients that have no own page for it. The login comes from another
+ * site, so that this request has no cookie. If the console of this browser has begun the login, the view hands over to it.
+ */
 export function callbackRoute(addresses: CallbackAddresses): Route {
   return route({
     method: "get",
     path: "/console/oauth",
     scope: "public",
     undocumented: true,
-    summary: "Show how to continue after the ad platform's login; changes nothing and calls no platform",
+    summary: "Continue after the ad platform's login; changes nothing and calls no platform",
     query: callbackQuery,
     reply: HTML_REPLY,
     handle({ query, setHeader }) {
@@ -60,6 +63,17 @@ const missingCallbackParams = () =>
 
 const missingParam = (name: string) =>
   invalidField(`/${name}`, `${name} is missing from the address to which the ad platform redirected you`);
+
+/** The console stores the state of a login that it begins under this name (src/console/screens/ads/login.ts). */
+const HAND_OVER_SCRIPT = `
+try {
+  const begun = JSON.parse(localStorage.getItem("herald-ads-login"));
+  if (begun && begun.state === new URLSearchParams(location.search).get("state")) {
+    document.body.hidden = true;
+    location.replace("/console/ads/connect" + location.search);
+  }
+} catch {}
+`;
 
 /**
  * Shows the copy button, which needs JavaScript. Falls back to execCommand where the clipboard API is
@@ -93,7 +107,7 @@ the <code>redirect_uri</code> for which code and state were issued.</p>
 {"status": "active"}</pre>
 <footer>Your own program can do all this: if it requests the login URL with its own <code>redirect_uri</code>, the ad platform
 redirects people there, and this page is not shown.</footer>`,
-    script: COPY_SCRIPT,
+    script: HAND_OVER_SCRIPT + COPY_SCRIPT,
   };
 }
 
@@ -117,6 +131,7 @@ ${entry("Error", error)}${reason ? entry("Reason", reason) : undefined}
 <p>Request a new login URL, open it, and grant what the platform asks for. Without <code>ads_management</code> no ad account can
 be connected.</p>
 <pre>GET ${publicUrl}/api/marketing/oauth/url</pre>`,
+    script: HAND_OVER_SCRIPT,
   };
 }
 
