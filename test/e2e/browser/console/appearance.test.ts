@@ -1,5 +1,7 @@
 import type { Page } from "playwright-core";
 import t, { type Test } from "tap";
+import { adsTexts } from "../../../../src/console/texts/ads.ts";
+import { overviewTexts } from "../../../../src/console/texts/overview.ts";
 import { texts } from "../../../../src/console/texts.ts";
 import { button, goTo, heading, menu, rowsOf } from "../../../fixtures/console/pages.ts";
 import { startConsoleSite } from "../../../fixtures/console/site.ts";
@@ -11,6 +13,7 @@ import {
   overflowWidth,
 } from "../../../fixtures/http/accessibility.ts";
 import { DESKTOP_VIEWPORT, PHONE_VIEWPORT } from "../../../fixtures/http/browser.ts";
+import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
 import { PASSWORD } from "../../../fixtures/tenants/tenants.ts";
 import { until } from "../../../fixtures/until.ts";
 
@@ -42,6 +45,7 @@ t.test("the console", async (t) => {
   const { page, backend } = site;
   await page.clock.install();
   backend.answer = answerWith(410, {}, "no such shop");
+  await grantAdAccount(site.api, site.tenant);
   const messageId = await site.send({ to: "5511988880470", external_ref: "order-881" });
   const [event] = await site.untilDelivered(messageId, 2);
   backend.answer = answerWith(200, {}, "thanks");
@@ -51,6 +55,10 @@ t.test("the console", async (t) => {
     "each screen is accessible and fits into its window, on a phone and a desktop, light and dark",
     async (t) => {
       const screens: [path: string, text: string][] = [
+        ["/console", overviewTexts.attention.see.events],
+        ["/console/ads", adsTexts.terms.needed],
+        ["/console/ads/terms", adsTexts.terms.recorded],
+        ["/console/ads/connect", adsTexts.login.notBegun],
         ["/console/messages", "order-881"],
         [`/console/messages/${messageId}`, texts.messages.timeline],
         ["/console/messages/new", texts.sendMessage.samples],
@@ -75,7 +83,7 @@ t.test("the console", async (t) => {
 
   t.test("the console is used by keyboard only", async (t) => {
     const other = await site.openPage();
-    await site.open("/console", other);
+    await site.open("/console/messages", other);
     await heading(other, texts.signIn.title).waitFor();
     await checkAppearance(t, other, "sign-in");
     const { keyboard } = other;
