@@ -13,7 +13,6 @@ export const adsTexts = {
     platform: "At the platform",
     currency: "Currency",
     expires: "Access ends",
-    synced: "Last read",
     action: "Action",
   },
   search: "Name or id",
@@ -43,8 +42,8 @@ export const adsTexts = {
   revokedHint: "The platform rejects the access that was granted, for example after a changed password.",
   activate: "Activate",
   activated: (name: string) => `${name} is active.`,
-  refresh: "Read again",
-  refreshed: (name: string) => `${name} was read from the platform.`,
+  refresh: "Refresh",
+  refreshed: (name: string) => `${name} was read again from the platform.`,
   disable: {
     action: "Disable",
     title: (name: string) => `Disable ${name}?`,
