@@ -10,7 +10,7 @@ import "./tools/build-pages.js";
 import "./tools/build-sdk.js";
 
 /** Packages that load files from their own folder and therefore cannot be bundled. */
-const UNBUNDLED = ["piscina"];
+const UNBUNDLED = ["piscina", "playwright-core"];
 
 /** Globals that CommonJS packages expect. */
 const OLD_NAMES = `

@@ -90,6 +90,7 @@ const HOMES: Record<string, readonly string[]> = {
   pino: ["src/runtime"],
   "pino-pretty": ["src/runtime"],
   piscina: ["src/composition", "workers/threads"],
+  "playwright-core": ["tools"],
   "postgres-migrations": ["src/store"],
   preact: ["src/console"],
   "prom-client": ["src/runtime"],
@@ -321,6 +322,7 @@ const ENTRY_POINTS = [
   "bin",
   "workers/threads",
   "tools/generate-sdk.ts",
+  "tools/screenshots.ts",
   "src/console/main.tsx",
   "sdk/src/index.ts",
 ];

@@ -52,11 +52,18 @@ export function drawChart(place: HTMLElement, { pick, signal, ...data }: Drawing
 
 const secondsOf = (starts: readonly number[]) => starts.map((start) => start / MS_PER_SECOND);
 
-/** The tops of the bars: those of the last series are at the top of the stack, and are drawn first. */
-function stack(series: readonly ChartSeries[]): number[][] {
-  const tops: number[][] = [];
-  for (const { values } of series)
-    tops.push(values.map((value, index) => value + (tops.at(-1)?.[index] ?? 0)));
+/**
+ * The tops of the bars: those of the last series are at the top of the stack, and are drawn first. A series without a value
+ * has no bar, which would show at the edges of the one that covers it.
+ */
+function stack(series: readonly ChartSeries[]): (number | null)[][] {
+  const sums: number[] = [];
+  const tops = series.map(({ values }) =>
+    values.map((value, index) => {
+      sums[index] = (sums[index] ?? 0) + value;
+      return value === 0 ? null : sums[index];
+    }),
+  );
   return tops.reverse();
 }
 

@@ -5,7 +5,6 @@ import type {
   FailureGroupDto,
 } from "../../../../sdk/src/generated/types.ts";
 import type { Query } from "../../app/router.ts";
-import type { Tone } from "../../components/status.tsx";
 import { overviewTexts } from "../../texts/overview.ts";
 import type { Findings } from "./findings.ts";
 
@@ -14,7 +13,7 @@ const words = overviewTexts.attention;
 /** Something that a person should look at. */
 export interface Attention {
   id: string;
-  tone: Tone;
+  tone: "bad" | "waiting";
   text: string;
   /** A time that belongs to the text, with a word before it. */
   time?: { word?: string; at: string };
