@@ -1,7 +1,12 @@
-const events = (number: number): string =>
-  number === 1 ? "1 event that waits" : `${number.toLocaleString("en")} events that wait`;
-
-const areSkipped = "now are skipped at their next attempt; you can retry them later.";
+/** What becomes of events that wait; their number is undefined until it is known. */
+function waiting(number: number | undefined): string {
+  if (number === 0) return "No event waits now.";
+  if (number === 1)
+    return "1 event waits now; it is skipped at its next attempt, and you can retry it later.";
+  const events =
+    number === undefined ? "Events that wait now" : `${number.toLocaleString("en")} events that wait now`;
+  return `${events} are skipped at their next attempt; you can retry them later.`;
+}
 
 /** The texts of the webhooks screen. */
 export const webhooksTexts = {
@@ -10,12 +15,7 @@ export const webhooksTexts = {
     "Herald sends each event to your backend as a POST with JSON. Set the address, generate a secret, verify the deliveries in your backend, and send a test event.",
   guide: "Guide",
 
-  waiting: (number: number | undefined): string =>
-    number === undefined
-      ? `Events that wait ${areSkipped}`
-      : number === 0
-        ? "No event waits now."
-        : `${events(number)} ${areSkipped}`,
+  waiting,
 
   address: {
     title: "1. Address",
@@ -44,7 +44,7 @@ export const webhooksTexts = {
       action: "Replace secret",
       title: "Replace the secret?",
       consequence: "Deliveries are signed with the new secret at once.",
-      tokenConsequence: "x-webhook-token carries the new secret at once, without a second value.",
+      tokenConsequence: "The header x-webhook-token has only the new secret from now on.",
       graceHint:
         "Meanwhile deliveries have two signatures, one of each secret, so that your backend accepts them before and after you change it.",
     },
@@ -84,9 +84,10 @@ export const webhooksTexts = {
 
   dispatch: {
     title: "3. What is sent where",
+    caption: "Kinds of events",
     paths: "Each kind of event has its own paths below your address:",
     noPaths: "The paths are shown here once an address is set.",
-    columns: { name: "Events of", paths: "Paths and types", state: "Delivery", events: "Events" },
+    columns: { name: "Events of", paths: "Paths", state: "Delivery", events: "Events" },
     types: (number: number) => (number === 1 ? "1 type" : `${number} types`),
     seeEvents: "See events",
     eventsOf: (name: string) => `See events of ${name}`,

@@ -19,11 +19,13 @@ interface AddressProps {
 /** Sets the address to which events are sent, and removes it. */
 export function Address({ url, onChange }: AddressProps) {
   const [typed, setTyped] = useState(url);
+  const [sent, setSent] = useState("");
   const [isAsked, setAsked] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const wanted = typed.trim();
   const isNew = wanted !== "" && wanted !== url;
   const saving = useAction(async () => {
+    setSent(wanted);
     const stored = await changeConfig({ webhook_url: wanted });
     setTyped(stored.webhook_url);
     showToast(words.saved);
@@ -54,9 +56,10 @@ export function Address({ url, onChange }: AddressProps) {
         value={typed}
         onInput={setTyped}
       />
-      {saving.problem && <ProblemNotice problem={saving.problem} />}
+      {/* A refusal is about the text that was sent. */}
+      {saving.problem && wanted === sent && <ProblemNotice problem={saving.problem} />}
       <div class="actions">
-        <button type="submit" class="primary" aria-disabled={saving.isRunning} disabled={!isNew}>
+        <button type="submit" class="primary" aria-disabled={saving.isRunning || !isNew}>
           {words.save}
         </button>
         {url !== "" && (

@@ -33,10 +33,6 @@ export function Dispatch({ config, onChange }: DispatchProps) {
       ),
     },
     {
-      title: words.columns.paths,
-      cell: (row) => <Routes row={row} base={base} />,
-    },
-    {
       title: words.columns.state,
       isState: true,
       cell: ({ key, isEnabled }) =>
@@ -45,6 +41,10 @@ export function Dispatch({ config, onChange }: DispatchProps) {
         ) : (
           <DispatchSwitch eventKey={key} isOn={isEnabled} onChange={onChange} />
         ),
+    },
+    {
+      title: words.columns.paths,
+      cell: (row) => <Routes row={row} base={base} />,
     },
     {
       title: words.columns.events,
@@ -65,7 +65,7 @@ export function Dispatch({ config, onChange }: DispatchProps) {
         </p>
       )}
       <Table
-        caption={words.title}
+        caption={words.caption}
         columns={columns}
         rows={dispatchRows(dispatch_urls)}
         idOf={({ key }) => key}
@@ -80,7 +80,7 @@ function Routes({ row: { routes }, base }: { row: DispatchRow; base: string }) {
   const main = pathOf(routes.at(-1)?.url ?? null);
   const count = routes.reduce((sum, { events }) => sum + events.length, 0);
   return (
-    <details>
+    <details class="routes">
       <summary>
         {main !== "" && <code>{main}</code>} <span class="soft">{words.types(count)}</span>
       </summary>
@@ -92,9 +92,11 @@ function Routes({ row: { routes }, base }: { row: DispatchRow; base: string }) {
                 <code title={url}>{pathOf(url)}</code>
               </dt>
             )}
-            {events.map((type) => (
-              <dd key={type}>{type}</dd>
-            ))}
+            <dd>
+              {events.map((type) => (
+                <span key={type}>{type}</span>
+              ))}
+            </dd>
           </div>
         ))}
       </dl>
@@ -120,11 +122,6 @@ function DispatchSwitch({ eventKey, isOn, onChange }: SwitchProps) {
       showProblemToast(toProblem(thrown)); // a cell has no space for a notice
     }
   });
-  const disabling = useAction(async () => {
-    await switchDispatch(eventKey, false);
-    setAsked(false);
-    await onChange();
-  });
   return (
     <>
       <Switch
@@ -135,19 +132,29 @@ function DispatchSwitch({ eventKey, isOn, onChange }: SwitchProps) {
         <span class="hidden">{words.send(name)}</span>
         <span aria-hidden="true">{isOn ? words.on : words.off}</span>
       </Switch>
-      {isAsked && (
-        <Question
-          title={words.disable.title(name)}
-          action={words.disable.action}
-          isRunning={disabling.isRunning}
-          problem={disabling.problem}
-          onConfirm={disabling.run}
-          onClose={() => setAsked(false)}
-        >
-          <p>{words.disable.consequence(name)}</p>
-          <WaitingEvents eventKey={eventKey} />
-        </Question>
-      )}
+      {isAsked && <DisableKey eventKey={eventKey} onChange={onChange} onClose={() => setAsked(false)} />}
     </>
+  );
+}
+
+function DisableKey({ eventKey, onChange, onClose }: Omit<SwitchProps, "isOn"> & { onClose(): void }) {
+  const name = names[eventKey];
+  const action = useAction(async () => {
+    await switchDispatch(eventKey, false);
+    onClose();
+    await onChange();
+  });
+  return (
+    <Question
+      title={words.disable.title(name)}
+      action={words.disable.action}
+      isRunning={action.isRunning}
+      problem={action.problem}
+      onConfirm={action.run}
+      onClose={onClose}
+    >
+      <p>{words.disable.consequence(name)}</p>
+      <WaitingEvents eventKey={eventKey} />
+    </Question>
   );
 }

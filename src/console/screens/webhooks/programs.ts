@@ -7,16 +7,11 @@ interface Program {
   command: string;
 }
 
-const NODE_COMMAND = "WEBHOOK_SECRET=... node receive.mjs";
+const WITH_SDK = `import { unwrap, WebhookVerificationError } from "@herald/sdk/webhooks";
+import { createServer } from "node:http";
+import { env } from "node:process";
 
-/** Programs that receive events and verify them. They read the secret from their environment; a test runs them. */
-export const PROGRAMS: Readonly<Record<Language, Program>> = {
-  sdk: {
-    command: NODE_COMMAND,
-    code: `import { createServer } from "node:http";
-import { unwrap, WebhookVerificationError } from "@herald/sdk/webhooks";
-
-const { WEBHOOK_SECRET, PORT = "3000" } = process.env;
+const { WEBHOOK_SECRET, PORT = "3000" } = env;
 if (!WEBHOOK_SECRET) throw new Error("Set WEBHOOK_SECRET");
 
 async function receive(request) {
@@ -31,14 +26,13 @@ createServer((request, response) => {
     (error) => response.writeHead(error instanceof WebhookVerificationError ? 400 : 500).end(),
   );
 }).listen(PORT);
-`,
-  },
-  node: {
-    command: NODE_COMMAND,
-    code: `import { createHmac, timingSafeEqual } from "node:crypto";
-import { createServer } from "node:http";
+`;
 
-const { WEBHOOK_SECRET, PORT = "3000" } = process.env;
+const WITHOUT_PACKAGES = `import { createHmac, timingSafeEqual } from "node:crypto";
+import { createServer } from "node:http";
+import { env } from "node:process";
+
+const { WEBHOOK_SECRET, PORT = "3000" } = env;
 if (!WEBHOOK_SECRET) throw new Error("Set WEBHOOK_SECRET");
 
 const TOLERANCE_SECONDS = 300;
@@ -72,11 +66,9 @@ createServer((request, response) => {
     () => response.writeHead(500).end(),
   );
 }).listen(PORT);
-`,
-  },
-  python: {
-    command: "WEBHOOK_SECRET=... python3 receive.py",
-    code: `import base64, hmac, json, os, re, sys, time
+`;
+
+const PYTHON = `import base64, hmac, json, os, re, sys, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SECRET = os.environ.get("WEBHOOK_SECRET") or sys.exit("Set WEBHOOK_SECRET")
@@ -108,6 +100,13 @@ class Receiver(BaseHTTPRequestHandler):
         self.end_headers()
 
 ThreadingHTTPServer(("", PORT), Receiver).serve_forever()
-`,
-  },
+`;
+
+const NODE_COMMAND = "WEBHOOK_SECRET=... node receive.mjs";
+
+/** Programs that receive events and verify them. They read the secret from their environment; a test runs them. */
+export const PROGRAMS: Readonly<Record<Language, Program>> = {
+  sdk: { command: NODE_COMMAND, code: WITH_SDK },
+  node: { command: NODE_COMMAND, code: WITHOUT_PACKAGES },
+  python: { command: "WEBHOOK_SECRET=... python3 receive.py", code: PYTHON },
 };

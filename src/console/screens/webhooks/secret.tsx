@@ -1,16 +1,20 @@
 import { useRef, useState } from "preact/hooks";
 import type { WebhookConfigResponseDto } from "../../../../sdk/src/generated/types.ts";
 import { useAction } from "../../app/loading.ts";
+import { CodeBlock } from "../../components/code.tsx";
 import { Question } from "../../components/dialog.tsx";
 import { Fact, Facts } from "../../components/facts.tsx";
+import { SelectField } from "../../components/field.tsx";
 import { ProblemNotice } from "../../components/notices.tsx";
 import { GraceField, ShownSecret } from "../../components/secret.tsx";
 import { Switch } from "../../components/switch.tsx";
 import { showToast } from "../../components/toast.tsx";
 import { webhooksTexts } from "../../texts/webhooks.ts";
 import { changeConfig, generateSecret } from "./config.ts";
+import { LANGUAGES, type Language, PROGRAMS } from "./programs.ts";
 
 const words = webhooksTexts.secret;
+const programWords = webhooksTexts.snippet;
 
 interface SecretProps {
   config: WebhookConfigResponseDto;
@@ -132,32 +136,77 @@ function RemoveSecret({ onDone, onClose }: { onDone(): Promise<void>; onClose():
   );
 }
 
-function TokenHeader({ isOn, onChange }: { isOn: boolean; onChange(): Promise<unknown> }) {
+interface TokenHeaderProps {
+  isOn: boolean;
+  onChange(): Promise<unknown>;
+}
+
+function TokenHeader({ isOn, onChange }: TokenHeaderProps) {
   const [isAsked, setAsked] = useState(false);
-  const action = useAction(async () => {
-    await changeConfig({ token_header: !isOn });
-    setAsked(false);
+  const showing = useAction(async () => {
+    await changeConfig({ token_header: true });
     await onChange();
   });
   return (
     <div>
-      <Switch isOn={isOn} isBusy={action.isRunning} onChange={() => (isOn ? setAsked(true) : action.run())}>
+      <Switch isOn={isOn} isBusy={showing.isRunning} onChange={() => (isOn ? setAsked(true) : showing.run())}>
         {words.tokenHeader.label}
       </Switch>
       <p class="hint">{words.tokenHeader.hint}</p>
-      {action.problem && !isAsked && <ProblemNotice problem={action.problem} />}
-      {isAsked && (
-        <Question
-          title={words.tokenHeader.title}
-          action={words.tokenHeader.hide}
-          isRunning={action.isRunning}
-          problem={action.problem}
-          onConfirm={action.run}
-          onClose={() => setAsked(false)}
-        >
-          <p>{words.tokenHeader.consequence}</p>
-        </Question>
-      )}
+      {showing.problem && <ProblemNotice problem={showing.problem} />}
+      {isAsked && <HideToken onChange={onChange} onClose={() => setAsked(false)} />}
+    </div>
+  );
+}
+
+function HideToken({ onChange, onClose }: { onChange(): Promise<unknown>; onClose(): void }) {
+  const action = useAction(async () => {
+    await changeConfig({ token_header: false });
+    onClose();
+    await onChange();
+  });
+  return (
+    <Question
+      title={words.tokenHeader.title}
+      action={words.tokenHeader.hide}
+      isRunning={action.isRunning}
+      problem={action.problem}
+      onConfirm={action.run}
+      onClose={onClose}
+    >
+      <p>{words.tokenHeader.consequence}</p>
+    </Question>
+  );
+}
+
+/** A program that verifies deliveries, in the language that the person chooses. */
+export function Snippet() {
+  const [language, setLanguage] = useState<Language>("sdk");
+  const { code, command } = PROGRAMS[language];
+  return (
+    <div class="snippet">
+      <h3>{programWords.title}</h3>
+      <p class="soft">{programWords.hint}</p>
+      <SelectField
+        label={programWords.language}
+        value={language}
+        options={LANGUAGES.map((value) => ({ value, label: programWords.languages[value].label }))}
+        onChange={(value) => setLanguage(value as Language)}
+      />
+      <CodeBlock text={code} label={programWords.label} />
+      <p class="soft">
+        {programWords.languages[language].hint} <code>{command}</code>
+      </p>
+      <p class="actions">
+        {language === "sdk" && (
+          <a href="/docs/guides/sdk#install" target="_blank" rel="noreferrer">
+            {programWords.installSdk}
+          </a>
+        )}
+        <a href="/docs/guides/receiving#verify-signatures" target="_blank" rel="noreferrer">
+          {programWords.rules}
+        </a>
+      </p>
     </div>
   );
 }

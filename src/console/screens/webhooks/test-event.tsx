@@ -80,18 +80,15 @@ export function TestEvent({ config, onSent }: TestEventProps) {
         {!isConnectionTest && key && isOff(rows, key) && <p class="hint">{words.isOff(names[key])}</p>}
         {sending.problem && <ProblemNotice problem={sending.problem} />}
         <div class="actions">
-          <button
-            type="submit"
-            class="primary"
-            aria-disabled={sending.isRunning}
-            disabled={!config.configured}
-          >
+          <button type="submit" class="primary" aria-disabled={sending.isRunning || !config.configured}>
             {sending.isRunning ? words.sending : words.action}
           </button>
           {!config.configured && <span class="soft">{words.noAddress}</span>}
         </div>
       </form>
-      <div role="status">{result && <Result key={result.event_id} result={result} />}</div>
+      <div class="test-place" role="status">
+        {result && <Result key={result.event_id} result={result} />}
+      </div>
     </>
   );
 }

@@ -6,8 +6,7 @@ import { webhooksTexts as words } from "../../texts/webhooks.ts";
 import { Address } from "./address.tsx";
 import { loadSetup } from "./config.ts";
 import { Dispatch } from "./dispatch.tsx";
-import { Secret } from "./secret.tsx";
-import { Snippet } from "./snippet.tsx";
+import { Secret, Snippet } from "./secret.tsx";
 import { TestEvent } from "./test-event.tsx";
 
 /** Where the client's events are sent, in the order in which a new client sets it up. */
