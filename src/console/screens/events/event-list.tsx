@@ -14,6 +14,7 @@ import { Time } from "../../components/time.tsx";
 import { texts } from "../../texts.ts";
 import { EVENT_STATISTICS, ListActivity } from "../activity.tsx";
 import { channelName, channelOptions, channels } from "../channel-names.ts";
+import { EVENT_TYPES } from "../event-types.ts";
 import { useLiveList } from "../live-list.ts";
 import { NewRows } from "../new-rows.tsx";
 import { LiveSwitch, useLive } from "./live-switch.tsx";
@@ -23,38 +24,6 @@ const words = texts.events;
 
 const STATUSES = ["failed", "pending", "delivered", "skipped"] as const;
 const KEYS = ["chatapp", "photoapp", "socialapp", "marketing", "publishing", "embedded_signup"] as const;
-
-/** All types of events; the compiler finds a missing one. */
-const TYPES: Readonly<Record<EventDto["type"], true>> = {
-  "message.received": true,
-  "message.status": true,
-  "message.send_result": true,
-  "batch.updated": true,
-  "template.status_updated": true,
-  "template.quality_updated": true,
-  "template.category_updated": true,
-  "channel.updated": true,
-  "channel.disconnected": true,
-  "channel.connected": true,
-  "embed_session.failed": true,
-  "ad_account.connected": true,
-  "ad_account.updated": true,
-  "ad_account.revoked": true,
-  "ad_account.token_expiring": true,
-  "ad_object.status_changed": true,
-  "ad_object.with_issues": true,
-  "creative.fatigue": true,
-  "lead.created": true,
-  "insights.report.completed": true,
-  "insights.report.failed": true,
-  "comment.created": true,
-  "comment.updated": true,
-  "comment.deleted": true,
-  "mention.created": true,
-  "post.updated": true,
-  "platform.event": true,
-  "webhook.test": true,
-};
 
 const COLUMNS: readonly Column<EventDto>[] = [
   { title: words.columns.type, isMain: true, cell: ({ type }) => <span class="name">{type}</span> },
@@ -90,7 +59,7 @@ const LastAnswer = ({ event: { attempts, last_error, last_status_code } }: { eve
 
 const filters = (): Filter[] => [
   { name: "status", label: words.columns.status, options: wordOptions(STATUSES) },
-  { name: "type", label: words.columns.type, options: wordOptions(Object.keys(TYPES)) },
+  { name: "type", label: words.columns.type, options: wordOptions(EVENT_TYPES) },
   { name: "key", label: words.columns.key, options: wordOptions(KEYS), isMinor: true },
   { name: "channel_id", label: words.columns.channel, options: channelOptions(channels.value ?? []) },
   { name: "message_id", label: words.messageId, isMinor: true },

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import t, { type Test } from "tap";
 import { adsTexts } from "../../../../src/console/texts/ads.ts";
 import { overviewTexts } from "../../../../src/console/texts/overview.ts";
+import { webhooksTexts } from "../../../../src/console/texts/webhooks.ts";
 import { texts } from "../../../../src/console/texts.ts";
 import { button, goTo, heading, menu, rowsOf } from "../../../fixtures/console/pages.ts";
 import { startConsoleSite } from "../../../fixtures/console/site.ts";
@@ -64,6 +65,7 @@ t.test("the console", async (t) => {
         ["/console/messages/new", texts.sendMessage.samples],
         ["/console/events", texts.events.columns.answer],
         [`/console/events/${eventId}`, "no such shop"],
+        ["/console/webhooks", webhooksTexts.test.title],
         ["/console/sessions", texts.sessions.current],
         ["/console/nothing", texts.notFound.text],
       ];

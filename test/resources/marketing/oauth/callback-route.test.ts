@@ -114,7 +114,11 @@ t.test("OAuth callback view", async (t) => {
       nonce,
       "each response has a new nonce",
     );
-    t.notMatch(wrong.headers.get("content-security-policy"), "script-src", "a view without a script allows none");
+    t.notMatch(
+      wrong.headers.get("content-security-policy"),
+      "script-src",
+      "a view without a script allows none",
+    );
   });
 
   t.test("hostile query values are escaped in the view and in the command", async (t) => {
