@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { MeDto } from "../../../sdk/src/generated/types.ts";
 import { toProblem } from "../app/api.ts";
 import { isKeyHelpOpen } from "../app/keyboard.ts";
@@ -8,7 +8,6 @@ import { signOut } from "../app/session.ts";
 import { Brand } from "../components/brand.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Fact, Facts } from "../components/facts.tsx";
-import { Popover } from "../components/popover.tsx";
 import { showProblemToast, ToastPlace } from "../components/toast.tsx";
 import { texts } from "../texts.ts";
 import { Search } from "./search.tsx";
@@ -118,6 +117,42 @@ const UserMenu = ({ caller }: { caller: MeDto }) => (
     </button>
   </Popover>
 );
+
+interface PopoverProps {
+  /** The class of the whole, which places the popover. */
+  class: string;
+  /** What opens it. */
+  label: string;
+  children: ComponentChildren;
+}
+
+/** A button that opens a list of links and actions. Each of these, a click elsewhere and Esc close it. */
+function Popover({ class: name, label, children }: PopoverProps) {
+  const element = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const close = (event: Event) => {
+      const isInside = event.target instanceof Node && element.current?.contains(event.target);
+      const isAction = event.target instanceof Element && event.target.closest("a, button");
+      if (element.current && (!isInside || isAction)) element.current.open = false;
+    };
+    document.addEventListener("click", close);
+    return () => document.removeEventListener("click", close);
+  }, []);
+  return (
+    <details
+      class={name}
+      ref={element}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.currentTarget.open = false;
+        event.currentTarget.querySelector("summary")?.focus();
+      }}
+    >
+      <summary>{label}</summary>
+      <div class="popover">{children}</div>
+    </details>
+  );
+}
 
 const closeKeyHelp = () => {
   isKeyHelpOpen.value = false;

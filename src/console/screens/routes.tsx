@@ -1,9 +1,10 @@
 import type { ComponentType } from "preact";
+import { Problem } from "../app/api.ts";
+import { useLoaded } from "../app/loading.ts";
 import { matchRoute, path, type Route } from "../app/router.ts";
 import { isManager, may, type Scope } from "../app/session.ts";
 import { Heading } from "../components/heading.tsx";
-import { lazy } from "../components/lazy.tsx";
-import { Empty } from "../components/notices.tsx";
+import { Empty, Loading, ProblemNotice } from "../components/notices.tsx";
 import { overviewTexts } from "../texts/overview.ts";
 import { texts } from "../texts.ts";
 import { EventScreen } from "./events/event.tsx";
@@ -27,6 +28,25 @@ interface Screen {
   menu?: string;
   /** Left out of a phone's menu when there are many entries. */
   isMinor?: true;
+}
+
+/** A screen whose code is loaded when it is first shown, so that it is no part of the first view. */
+function lazy(load: () => Promise<ScreenComponent>): ScreenComponent {
+  let screen: ScreenComponent | undefined;
+  async function loadOnce(): Promise<ScreenComponent> {
+    screen ??= await load().catch(() => {
+      throw new Problem(texts.notLoaded);
+    });
+    return screen;
+  }
+  return function Lazy(props: { id: string }) {
+    const loaded = useLoaded("", loadOnce);
+    const Loaded = screen;
+    if (Loaded) return <Loaded {...props} />;
+    // The server no longer has the files of an older version: only a new document names those of the present one.
+    if (loaded.problem) return <ProblemNotice problem={loaded.problem} onRetry={() => location.reload()} />;
+    return <Loading loaded={loaded}>{() => null}</Loading>;
+  };
 }
 
 const Webhooks = lazy(() => import("./webhooks/webhooks.tsx").then((file) => file.Webhooks));
