@@ -50,8 +50,10 @@ export const overviewTexts = {
       `${counted(number, "message", "messages")} of ${channel} failed. ${summary}`,
     failedEvents: (number: number, summary: string) =>
       `${events(number)} ${number === 1 ? "was" : "were"} not delivered. ${summary}`,
-    otherFailures: (groups: number) =>
-      `${counted(groups, "other group", "other groups")} of failures in the last 24 hours`,
+    otherFailures: {
+      message: (number: number) => `${counted(number, "message", "messages")} failed for other reasons.`,
+      delivery: (number: number) => `${events(number)} could not be delivered for other reasons.`,
+    },
     channel: (name: string) =>
       `${name} has to be connected again: the platform no longer accepts its access.`,
     expires: (names: string) => `The access to ${names} ends`,

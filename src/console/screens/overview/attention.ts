@@ -155,13 +155,26 @@ const toPausedBatch = ({ batch_id: id, name, pause_reason }: BatchDto): Attentio
 
 const MAX_SHOWN_FAILURES = 5;
 
-/** The largest groups of failures of the last 24 hours, which come most frequent first. */
+/** The largest groups of failures of the last 24 hours, which come most frequent first; the others by kind. */
 function findFailures({ failures = [] }: Findings, nameOf: NameOf): Attention[] {
-  const others = failures.length - MAX_SHOWN_FAILURES;
+  const others = failures.slice(MAX_SHOWN_FAILURES);
   return [
     ...failures.slice(0, MAX_SHOWN_FAILURES).map((group) => toFailures(group, nameOf)),
-    ...(others > 0 ? [{ id: "failures", tone: "bad", text: words.otherFailures(others) } as const] : []),
+    ...toOtherFailures("message", others),
+    ...toOtherFailures("delivery", others),
   ];
+}
+
+const FAILED_LISTS = {
+  message: { label: words.see.messages, path: "/console/messages", query: { status: "failed" } },
+  delivery: { label: words.see.events, path: "/console/events", query: { status: "failed" } },
+} as const;
+
+function toOtherFailures(kind: FailureGroupDto["kind"], groups: readonly FailureGroupDto[]): Attention[] {
+  const own = groups.filter((group) => group.kind === kind);
+  if (own.length === 0) return [];
+  const count = own.reduce((sum, group) => sum + group.count, 0);
+  return [{ id: kind, tone: "bad", text: words.otherFailures[kind](count), link: FAILED_LISTS[kind] }];
 }
 
 function toFailures(group: FailureGroupDto, nameOf: NameOf): Attention {
@@ -170,10 +183,10 @@ function toFailures(group: FailureGroupDto, nameOf: NameOf): Attention {
   if (group.kind === "message") {
     const { channel_id } = group;
     const text = words.failedMessages(count, nameOf(channel_id), summary);
-    const query = { status: "failed", channel_id };
-    return { ...shared, text, link: { label: words.see.messages, path: "/console/messages", query } };
+    const { label, path, query } = FAILED_LISTS.message;
+    return { ...shared, text, link: { label, path, query: { ...query, channel_id } } };
   }
-  const text = words.failedEvents(count, summary);
-  const query = { status: "failed", ...(group.key === null ? {} : { key: group.key }) };
-  return { ...shared, text, link: { label: words.see.events, path: "/console/events", query } };
+  const { label, path, query } = FAILED_LISTS.delivery;
+  const link = { label, path, query: { ...query, ...(group.key === null ? {} : { key: group.key }) } };
+  return { ...shared, text: words.failedEvents(count, summary), link };
 }
