@@ -22,7 +22,8 @@ export const batchesTexts = {
   none: "No batch was sent yet.",
   noneMatch: "No batch matches the filters.",
   whatIsIt: "A batch sends one message to up to 1,000 people.",
-  howItIsMade: "Programs make batches with the API; the command herald batch send makes them from a CSV file.",
+  howItIsMade:
+    "Programs make batches with the API; the command herald batch send makes them from a CSV file.",
   howTo: "How to send to many people",
 
   outcomesTitle: "Messages by outcome",
