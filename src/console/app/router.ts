@@ -75,10 +75,24 @@ export function restoreScroll(): void {
   formerScrollY = undefined;
 }
 
+let holds = 0;
+
+/** Keeps the person on the screen, because it shows or waits for what cannot be shown again. Returns what ends that. */
+export function holdScreen(): () => void {
+  const ask = (event: Event) => event.preventDefault(); // the browser asks before it leaves the document
+  holds += 1;
+  addEventListener("beforeunload", ask);
+  return () => {
+    holds -= 1;
+    removeEventListener("beforeunload", ask);
+  };
+}
+
 /** Follows links within the console without a new document. Call it once. */
 export function startRouter(): void {
   history.scrollRestoration = "manual"; // the browser would scroll before the rows are loaded
   addEventListener("popstate", ({ state }) => {
+    if (holds > 0) return history.pushState(null, "", current.value);
     formerScrollY = (state as { scrollY?: number } | null)?.scrollY;
     current.value = new URL(location.href);
   });

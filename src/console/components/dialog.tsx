@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Problem } from "../app/api.ts";
+import { holdScreen } from "../app/router.ts";
 import { texts } from "../texts.ts";
 import { ProblemNotice } from "./notices.tsx";
 
@@ -23,12 +24,14 @@ export function Dialog({ title, isBusy, onClose, children }: DialogProps) {
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);
+  useLayoutEffect(() => (isBusy ? holdScreen() : undefined), [isBusy]);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Esc closes the dialog
     <dialog
       ref={element}
       aria-labelledby="dialog-title"
-      onClose={onClose}
+      // A second Esc closes a dialog even if the first was refused.
+      onClose={() => (isBusy ? element.current?.showModal() : onClose())}
       onCancel={(event) => isBusy && event.preventDefault()}
       onClick={(event) => !isBusy && event.target === element.current && element.current?.close()}
     >

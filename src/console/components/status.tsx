@@ -4,12 +4,13 @@ import { Time } from "./time.tsx";
 
 export type Tone = "good" | "waiting" | "bad" | "none";
 
-/** The tone of each status of messages, events and answers; a status without an entry has none. */
+/** The tone of each status of messages, events, answers, batches and keys; a status without an entry has none. */
 const TONES: Readonly<Record<string, Tone>> = {
   ...{ delivered: "good", read: "good", sent: "good", accepted: "good", ok: "good" },
   ...{ scheduled: "waiting", queued: "waiting", sending: "waiting", pending: "waiting", waiting: "waiting" },
   ...{ retry: "waiting", unknown: "waiting" },
   ...{ failed: "bad", rejected: "bad" },
+  ...{ running: "good", paused: "waiting", active: "good", replaced: "waiting" },
 };
 
 export const toneOf = (status: string): Tone => TONES[status] ?? "none";

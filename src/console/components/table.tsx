@@ -26,9 +26,19 @@ interface TableProps<Row> {
   idOf(row: Row): string;
   hrefOf?(row: Row): string;
   selection?: Selection | undefined;
+  /** True for rows that are over: they are less visible. */
+  isQuiet?(row: Row): boolean;
 }
 
-export const Table = <Row,>({ caption, columns, rows, idOf, hrefOf, selection }: TableProps<Row>) => (
+export const Table = <Row,>({
+  caption,
+  columns,
+  rows,
+  idOf,
+  hrefOf,
+  selection,
+  isQuiet,
+}: TableProps<Row>) => (
   <table>
     <caption class="hidden">{caption}</caption>
     <thead>
@@ -48,7 +58,10 @@ export const Table = <Row,>({ caption, columns, rows, idOf, hrefOf, selection }:
     </thead>
     <tbody>
       {rows.map((row) => (
-        <tr key={idOf(row)} class={hrefOf && "linked"}>
+        <tr
+          key={idOf(row)}
+          class={[hrefOf && "linked", isQuiet?.(row) && "quiet"].filter(Boolean).join(" ") || undefined}
+        >
           {selection && (
             <td class="check">
               <SelectOne selection={selection} id={idOf(row)} />

@@ -8,7 +8,7 @@ import { texts } from "../texts.ts";
 const ID_SCREENS: readonly [prefix: string, hrefOf: (id: string) => string][] = [
   ["msg_", (id) => `/console/messages/${encodeURIComponent(id)}`],
   ["evt_", (id) => `/console/events/${encodeURIComponent(id)}`],
-  ["bat_", (id) => hrefOf("/console/messages", { batch_id: id })],
+  ["bat_", (id) => `/console/batches/${encodeURIComponent(id)}`],
   ["ch_", (id) => hrefOf("/console/messages", { channel_id: id })],
   ["ses_", () => "/console/sessions"],
 ];

@@ -140,7 +140,7 @@ const MessageFacts = ({ message }: { message: MessageDetailDto }) => (
     )}
     {message.batch_id && (
       <Fact name={words.batch}>
-        <a href={hrefOf("/console/messages", { batch_id: message.batch_id })}>{message.batch_id}</a>
+        <a href={`/console/batches/${message.batch_id}`}>{message.batch_id}</a>
       </Fact>
     )}
     {message.send_at && (

@@ -1,11 +1,12 @@
 import type { Page } from "playwright-core";
 import t, { type Test } from "tap";
 import { adsTexts } from "../../../../src/console/texts/ads.ts";
+import { keysTexts } from "../../../../src/console/texts/keys.ts";
 import { overviewTexts } from "../../../../src/console/texts/overview.ts";
 import { webhooksTexts } from "../../../../src/console/texts/webhooks.ts";
 import { texts } from "../../../../src/console/texts.ts";
 import { button, goTo, heading, menu, rowsOf } from "../../../fixtures/console/pages.ts";
-import { startConsoleSite } from "../../../fixtures/console/site.ts";
+import { type ConsoleSite, startConsoleSite } from "../../../fixtures/console/site.ts";
 import { answerWith } from "../../../fixtures/events/client-backend.ts";
 import {
   ALL_IMPACTS,
@@ -14,6 +15,7 @@ import {
   overflowWidth,
 } from "../../../fixtures/http/accessibility.ts";
 import { DESKTOP_VIEWPORT, PHONE_VIEWPORT } from "../../../fixtures/http/browser.ts";
+import { batchCalls, phones, textBatch } from "../../../fixtures/messages/batches.ts";
 import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
 import { PASSWORD } from "../../../fixtures/tenants/tenants.ts";
 import { until } from "../../../fixtures/until.ts";
@@ -38,6 +40,29 @@ async function checkAppearance(t: Test, page: Page, name: string): Promise<void>
   await page.setViewportSize(DESKTOP_VIEWPORT);
 }
 
+type ScreenText = [path: string, text: string];
+
+/** Checks the appearance of each screen once it shows a text. */
+async function checkScreens(t: Test, page: Page, screens: readonly ScreenText[]): Promise<void> {
+  for (const [path, text] of screens) {
+    await goTo(page, path);
+    await page.getByRole("main").getByText(text).first().waitFor();
+    await checkAppearance(t, page, path);
+  }
+}
+
+/** A batch that is paused after one of its messages has failed. */
+async function pauseFailingBatch({ api, owner, channelId }: ConsoleSite): Promise<string> {
+  const batches = batchCalls(api, owner.headers);
+  const recipients = ["5511988880470", ...phones(60, 5511900101001)];
+  const id = await batches.start(
+    textBatch(channelId, recipients, { name: "spring-sale", rate_per_second: 1 }),
+  );
+  await until("a message of the batch has failed", async () => (await batches.read(id)).counts.failed === 1);
+  await batches.change(id, "pause");
+  return id;
+}
+
 const focusedHref = (page: Page) =>
   page.evaluate(() => (document.activeElement as HTMLAnchorElement | null)?.pathname ?? "");
 
@@ -55,26 +80,21 @@ t.test("the console", async (t) => {
   t.test(
     "each screen is accessible and fits into its window, on a phone and a desktop, light and dark",
     async (t) => {
-      const screens: [path: string, text: string][] = [
+      await site.open("/console/messages");
+      await checkScreens(t, page, [
         ["/console", overviewTexts.attention.see.events],
-        ["/console/ads", adsTexts.terms.needed],
-        ["/console/ads/terms", adsTexts.terms.recorded],
-        ["/console/ads/connect", adsTexts.login.notBegun],
         ["/console/messages", "order-881"],
         [`/console/messages/${messageId}`, texts.messages.timeline],
         ["/console/messages/new", texts.sendMessage.samples],
         ["/console/events", texts.events.columns.answer],
         [`/console/events/${eventId}`, "no such shop"],
         ["/console/webhooks", webhooksTexts.test.title],
+        ["/console/ads", adsTexts.terms.needed],
+        ["/console/ads/terms", adsTexts.terms.recorded],
+        ["/console/ads/connect", adsTexts.login.notBegun],
         ["/console/sessions", texts.sessions.current],
         ["/console/nothing", texts.notFound.text],
-      ];
-      await site.open("/console/messages");
-      for (const [path, text] of screens) {
-        await goTo(page, path);
-        await page.getByRole("main").getByText(text).first().waitFor();
-        await checkAppearance(t, page, path);
-      }
+      ]);
       await goTo(page, "/console/events");
       await button(page, texts.events.retry.matching).click();
       await page.getByText(texts.events.retry.consequence(2)).waitFor();
@@ -139,5 +159,18 @@ t.test("the console", async (t) => {
       return status === "delivered";
     });
     await other.context().close();
+  });
+
+  t.test("the screens of batches and keys are accessible and fit into their windows too", async (t) => {
+    const batchId = await pauseFailingBatch(site);
+    await site.tenant.createKey("messages:send", "webhooks:manage");
+    await checkScreens(t, page, [
+      ["/console/batches", "spring-sale"],
+      [`/console/batches/${batchId}`, "131047"],
+      ["/console/keys", keysTexts.commandLine],
+    ]);
+    await button(page, keysTexts.create.action).click();
+    await checkAppearance(t, page, "the form for a key");
+    await page.keyboard.press("Escape");
   });
 });
