@@ -16,12 +16,13 @@ interface DialogProps {
 /** A modal dialog while it is rendered. Esc and a click beside it close it. */
 export function Dialog({ title, isBusy, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
-  // At once: after the next paint, the focus would be taken from where the person has moved it meanwhile.
+  const isShown = useRef(true);
   useLayoutEffect(() => {
-    const opener = document.activeElement;
-    element.current?.showModal();
+    const dialog = element.current;
+    dialog?.showModal();
     return () => {
-      if (opener instanceof HTMLElement) opener.focus();
+      isShown.current = false;
+      dialog?.close(); // the browser returns the focus to where it was
     };
   }, []);
   useLayoutEffect(() => (isBusy ? holdScreen() : undefined), [isBusy]);
@@ -30,8 +31,8 @@ export function Dialog({ title, isBusy, onClose, children }: DialogProps) {
     <dialog
       ref={element}
       aria-labelledby="dialog-title"
-      // A second Esc closes a dialog even if the first was refused.
-      onClose={() => (isBusy ? element.current?.showModal() : onClose())}
+      // A second Esc closes a dialog even if the first was refused. The event comes later: another dialog may be shown by then.
+      onClose={() => isShown.current && (isBusy ? element.current?.showModal() : onClose())}
       onCancel={(event) => isBusy && event.preventDefault()}
       onClick={(event) => !isBusy && event.target === element.current && element.current?.close()}
     >

@@ -92,13 +92,12 @@ interface CheckProps {
   label: ComponentChildren;
   hint?: ComponentChildren;
   isChecked: boolean;
-  isDisabled?: boolean;
   isRequired?: boolean;
   onChange(isChecked: boolean): void;
 }
 
 /** A checkbox with its label beside it, and a hint below. */
-export function CheckField({ label, hint, isChecked, isDisabled, isRequired, onChange }: CheckProps) {
+export function CheckField({ label, hint, isChecked, isRequired, onChange }: CheckProps) {
   const id = useId();
   return (
     <div class="check-field">
@@ -107,7 +106,6 @@ export function CheckField({ label, hint, isChecked, isDisabled, isRequired, onC
         id={id}
         aria-describedby={hint ? `${id}-hint` : undefined}
         checked={isChecked}
-        disabled={isDisabled}
         required={isRequired}
         onChange={({ currentTarget }) => onChange(currentTarget.checked)}
       />

@@ -31,10 +31,15 @@ export function Secret({ config, onChange }: SecretProps) {
   const actions = useRef<HTMLDivElement>(null);
   const close = () => setAsked(undefined);
 
-  async function showNew(generated: string): Promise<void> {
+  function showNew(generated: string): void {
     close();
     setSecret(generated);
-    await onChange();
+  }
+
+  /** Read anew only now: a failure, or the end of the session, would take the shown secret away. */
+  function endShowing(): void {
+    setSecret(undefined);
+    void onChange();
   }
 
   async function showRemoved(): Promise<void> {
@@ -82,7 +87,7 @@ export function Secret({ config, onChange }: SecretProps) {
           name={words.name}
           secret={secret}
           note={words.shownNote}
-          onClose={() => setSecret(undefined)}
+          onClose={endShowing}
         />
       )}
     </>
@@ -94,7 +99,7 @@ const DEFAULT_GRACE_MINUTES = 1_440;
 
 interface ReplaceProps {
   isTokenSent: boolean;
-  onDone(secret: string): Promise<void>;
+  onDone(secret: string): void;
   onClose(): void;
 }
 
