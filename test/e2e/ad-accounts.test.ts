@@ -1,20 +1,17 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
-import type { Page } from "playwright-core";
 import t from "tap";
-import { freePort } from "../../../src/local/server-process.ts";
-import { readConfig } from "../../../src/runtime/config/config.ts";
-import { startApi } from "../../fixtures/http/api.ts";
-import { chooseAssets, openBrowser } from "../../fixtures/http/browser.ts";
-import { createFaultControls } from "../../fixtures/platforms/platforms.ts";
-import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
-import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
-import type { RecordedRequest } from "../../fixtures/processes/local-cluster.ts";
-import { startProcess } from "../../fixtures/processes/processes.ts";
-import { CRON_EVERY_SECOND } from "../../fixtures/processes/schedulers.ts";
-import { testSettings } from "../../fixtures/processes/settings.ts";
-import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
-import { until } from "../../fixtures/until.ts";
+import { freePort } from "../../src/local/server-process.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
+import { startApi } from "../fixtures/http/api.ts";
+import { createFaultControls } from "../fixtures/platforms/platforms.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
+import { startDispatcher } from "../fixtures/processes/dispatcher.ts";
+import type { RecordedRequest } from "../fixtures/processes/local-cluster.ts";
+import { startProcess } from "../fixtures/processes/processes.ts";
+import { CRON_EVERY_SECOND } from "../fixtures/processes/schedulers.ts";
+import { testSettings } from "../fixtures/processes/settings.ts";
+import { type DialogChoices, redirectOf, submitDialog } from "../fixtures/sandbox/dialogs.ts";
+import { callSandbox, startSandbox } from "../fixtures/sandbox/sandbox.ts";
+import { until } from "../fixtures/until.ts";
 
 const [WHOLESALE, TEA] = ["1600000000000102", "1600000000000103"] as const;
 
@@ -37,8 +34,7 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
   });
   const config = readConfig(settings);
   const { PUBLIC_URL, PLATFORM_APP_SECRET } = config;
-  const [openPage, sandbox, api] = await Promise.all([
-    openBrowser(t),
+  const [sandbox, api] = await Promise.all([
     startSandbox(t, { settings: { PUBLIC_URL }, port: Number(SANDBOX_PORT) }),
     startApi(t, { config }),
     startDispatcher(t, { config }),
@@ -47,22 +43,18 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
   const callApi = (method: string, path: string, json?: object) =>
     api.call(method, path, { headers: { "x-svc-api-key": apiKey }, json });
   const { arm, clearFaults } = createFaultControls(sandbox);
-  const page = await openPage();
 
-  /** Grants access in the browser's dialog, then runs the command that the view shows. */
-  async function connect(choose: (page: Page) => Promise<void>) {
-    const { url } = (await callApi("GET", "/api/marketing/oauth/url")).body;
-    await page.goto(url);
-    await choose(page);
-    await page.locator("[data-action=grant]").click();
-    await page.waitForURL(/\/console\/oauth/);
-    const command = (await page.locator("#command").textContent()) as string;
-    const { stdout } = await promisify(execFile)("sh", ["-c", command], {
-      env: { PATH: process.env.PATH, API_KEY: apiKey },
-    });
-    return JSON.parse(stdout);
+  /** Completes the platform's dialog, then exchanges what it has returned. */
+  async function connect(choices: DialogChoices) {
+    const { url, state, redirect_uri } = (await callApi("GET", "/api/marketing/oauth/url")).body;
+    const request = Object.fromEntries(new URL(url).searchParams);
+    const { searchParams } = await redirectOf(
+      submitDialog(sandbox, { dialog: "oauth", request, ...choices }),
+    );
+    const code = searchParams.get("code");
+    return (await callApi("POST", "/api/marketing/oauth/exchange", { code, state, redirect_uri })).body;
   }
-  const chooseTwo = (page: Page) => chooseAssets(page, [WHOLESALE, TEA]);
+  const chosen = { assets: [WHOLESALE, TEA] };
   const list = async (): Promise<Account[]> => (await callApi("GET", "/api/marketing/ad-accounts")).body.data;
   const notifiedAccountIds = async (type: string) =>
     ((await callSandbox(`${sandbox.origin}/_sandbox/inbox`)).body.data as RecordedRequest[]).flatMap(
@@ -72,14 +64,11 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
   const [demo] = (await list()) as [Account];
   t.equal(demo.status, "active", "the demo client starts with one account");
 
-  const refused = await connect(async (page) => {
-    await chooseTwo(page);
-    await page.locator("[data-permission=ads_management]").uncheck();
-  });
-  t.match(refused, { error: "missing_permission", missing: ["ads_management"] });
+  const refused = await connect({ ...chosen, permissions: ["ads_read"] });
+  t.match(refused, { error: "missing_permission", missing: ["ads_management", "business_management"] });
   t.equal((await list()).length, 1);
 
-  const granted: Account[] = await connect(chooseTwo);
+  const granted: Account[] = await connect(chosen);
   t.match(granted, [
     { ad_account_id: `act_${WHOLESALE}`, status: "available" },
     { ad_account_id: `act_${TEA}`, status: "available" },
@@ -116,7 +105,7 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
   t.same((await notifiedAccountIds("ad_account.revoked")).sort(), ids, "each is delivered once");
 
   await clearFaults();
-  const reconnected: Account[] = await connect(chooseTwo);
+  const reconnected: Account[] = await connect(chosen);
   t.same(statusById(reconnected), statusById(granted), "the same accounts are available again");
   t.same(statusById(await list()), { ...statusById(granted), [demo.id]: "revoked" });
   await until(
