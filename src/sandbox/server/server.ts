@@ -42,16 +42,30 @@ interface LoopbackServer {
 export const createSandboxServer = (parts: ServerParts): LoopbackServer =>
   createLoopbackServer(createListener(createRequestHandler(parts), parts.log));
 
+const MAX_PORT_TRIES = 10;
+
 /** Listens on both loopback addresses with one port: programs resolve `localhost` to either of them. */
 function createLoopbackServer(answer: RequestListener): LoopbackServer {
   const [ipv4, ipv6] = [createServer(answer), createServer(answer)];
   const servers = [ipv4, ipv6].map((server) => ({ server, connections: trackConnections(server) }));
   const port = () => (ipv4.address() as AddressInfo).port;
+
+  /** A port that is free at one address may be in use at the other: any port is chosen again then. */
+  async function listenAtBoth(requestedPort: number, tries: number): Promise<void> {
+    await listen(ipv4, requestedPort, "127.0.0.1");
+    try {
+      await listenIfSupported(ipv6, port());
+    } catch (error) {
+      await new Promise((resolve) => ipv4.close(resolve));
+      if (requestedPort !== 0 || tries <= 1) throw error;
+      await listenAtBoth(requestedPort, tries - 1);
+    }
+  }
+
   return {
     port,
     async start(requestedPort, fail) {
-      await listen(ipv4, requestedPort, "127.0.0.1");
-      await listenIfSupported(ipv6, port());
+      await listenAtBoth(requestedPort, MAX_PORT_TRIES);
       for (const { server } of servers) server.on("error", fail);
     },
     async close() {
