@@ -21,7 +21,7 @@ t.test("a sandbox whose port is in use at one address listens at neither", async
     ...{ demoApiKey: undefined, codeLifetimeMs: undefined },
   });
   t.teardown(() => sandbox.close?.());
-  await t.rejects(sandbox.start?.({ fail: () => {} }), { code: "EADDRINUSE" });
+  await t.rejects(async () => sandbox.start?.({ fail: () => {} }), { code: "EADDRINUSE" });
   const successor = createServer().listen(port, "127.0.0.1");
   await once(successor, "listening");
   successor.close();
