@@ -82,7 +82,7 @@ const COLUMNS: readonly Column<ListedKey>[] = [
   {
     title: words.columns.created,
     cell: ({ created_at, created_by }) => (
-      <span class="line">
+      <span class="line key-created">
         <Time at={created_at} />
         <span class="soft">{creatorOf(created_by)}</span>
       </span>
