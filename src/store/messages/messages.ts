@@ -70,13 +70,17 @@ export async function findMessage(
   return row;
 }
 
-/** Reads the first entry of each partition's index on the status. */
+/**
+ * Reads the first entry of each partition's index on the status. A range and not an equality: no other index has this order, so
+ * that Postgres cannot choose it and read all messages of a client of which none waits.
+ */
 const FIND_OLDEST_QUEUED = sql(`
   select id
   from messages
   where client_id = $1
-  and status = 'queued'
-  order by id
+  and status >= 'queued'
+  and status <= 'queued'
+  order by status, id
   limit 1`);
 
 /** The id of the client's oldest message that waits to be sent, scheduled ones aside. */

@@ -25,8 +25,10 @@ const REFRESH_MS = 15_000;
 export function Overview() {
   const setup = useLoaded("", (signal) => call<SetupDto>("GET", "/api/setup", { signal }));
   const findings = useLoaded("", readFindings);
-  usePolling(true, REFRESH_MS, async () => (await findings.reload()) && (await setup.reload()));
   const steps = setup.value?.data;
+  const isSetUp = steps?.every(({ done }) => done) ?? false;
+  usePolling(true, REFRESH_MS, findings.reload);
+  usePolling(!isSetUp, REFRESH_MS, setup.reload);
   const isNew = steps !== undefined && isNewClient(steps);
   const checklist = steps && <Checklist steps={steps} />;
   return (
