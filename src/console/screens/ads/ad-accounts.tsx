@@ -2,7 +2,7 @@ import type { ListAdAccountsPage, MarketingTermsStatusDto } from "../../../../sd
 import { call } from "../../app/api.ts";
 import { useLoaded } from "../../app/loading.ts";
 import { query } from "../../app/router.ts";
-import { may } from "../../app/session.ts";
+import { isManager, may } from "../../app/session.ts";
 import { Filters } from "../../components/filters.tsx";
 import { Heading } from "../../components/heading.tsx";
 import { Empty, Loading } from "../../components/notices.tsx";
@@ -80,7 +80,7 @@ const TermsNotice = ({ terms }: { terms: MarketingTermsStatusDto }) => (
     <p>{terms.accepted_at === null ? words.terms.needed : words.terms.renewed}</p>
     <div class="actions">
       <a class="button primary" href="/console/ads/terms">
-        {words.terms.read}
+        {isManager() ? words.terms.read : words.terms.show}
       </a>
     </div>
   </div>

@@ -1,31 +1,46 @@
 import type { AdAccountDto, OauthUrlResponseDto } from "../../../../sdk/src/generated/types.ts";
 import { call } from "../../app/api.ts";
 
-/** The login at the ad platform that this browser has begun last. */
+/** A login at the ad platform that this browser has begun. */
 type BegunLogin = Pick<OauthUrlResponseDto, "state" | "redirect_uri">;
 
-/** The view at /console/oauth reads it under this name, and hands over to the console when its state returns. */
-const BEGUN_LOGIN = "herald-ads-login";
+/** The view at /console/oauth reads the logins under this name, and hands over to the console when the state of one returns. */
+const BEGUN_LOGINS = "herald-ads-logins";
+
+/** Several tabs may have begun one. */
+const MAX_BEGUN_LOGINS = 5;
+
+/** Empty where the browser allows no storage. */
+function readBegunLogins(): BegunLogin[] {
+  try {
+    return JSON.parse(localStorage.getItem(BEGUN_LOGINS) ?? "[]") as BegunLogin[];
+  } catch {
+    return [];
+  }
+}
+
+/** Without storage, the view shows a command for the exchange. */
+function storeBegunLogins(logins: readonly BegunLogin[]): void {
+  try {
+    localStorage.setItem(BEGUN_LOGINS, JSON.stringify(logins.slice(-MAX_BEGUN_LOGINS)));
+  } catch {}
+}
 
 /** Leaves the console for the platform's login, which leads back to this origin. */
 export async function beginLogin(): Promise<void> {
   const { url, state, redirect_uri } = await call<OauthUrlResponseDto>("GET", "/api/marketing/oauth/url", {
     query: { redirect_uri: `${location.origin}/console/oauth` },
   });
-  localStorage.setItem(BEGUN_LOGIN, JSON.stringify({ state, redirect_uri } satisfies BegunLogin));
+  storeBegunLogins([...readBegunLogins(), { state, redirect_uri }]);
   location.assign(url);
 }
 
 /** Returns the address to which the login of this state leads, once: a code can be exchanged once. */
-export function takeRedirectUri(state: string | undefined): string | undefined {
-  try {
-    const begun = JSON.parse(localStorage.getItem(BEGUN_LOGIN) ?? "null") as BegunLogin | null;
-    if (begun === null || begun.state !== state) return undefined;
-    localStorage.removeItem(BEGUN_LOGIN);
-    return begun.redirect_uri;
-  } catch {
-    return undefined; // the browser allows no storage
-  }
+export function takeRedirectUri(state: string): string | undefined {
+  const logins = readBegunLogins();
+  const begun = logins.find((login) => login.state === state);
+  if (begun) storeBegunLogins(logins.filter((login) => login !== begun));
+  return begun?.redirect_uri;
 }
 
 export const exchangeCode = (body: {

@@ -64,11 +64,11 @@ const missingCallbackParams = () =>
 const missingParam = (name: string) =>
   invalidField(`/${name}`, `${name} is missing from the address to which the ad platform redirected you`);
 
-/** The console stores the state of a login that it begins under this name (src/console/screens/ads/login.ts). */
+/** The console stores the logins that it has begun under this name (src/console/screens/ads/login.ts). */
 const HAND_OVER_SCRIPT = `
 try {
-  const begun = JSON.parse(localStorage.getItem("herald-ads-login"));
-  if (begun && begun.state === new URLSearchParams(location.search).get("state")) {
+  const returned = new URLSearchParams(location.search).get("state");
+  if (JSON.parse(localStorage.getItem("herald-ads-logins")).some(({ state }) => state === returned)) {
     document.body.hidden = true;
     location.replace("/console/ads/connect" + location.search);
   }

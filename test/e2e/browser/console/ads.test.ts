@@ -62,7 +62,7 @@ t.test("advertising in the console", async (t) => {
     await signIn(other, member, `${api.address}/console/ads`);
     await other.getByText(words.terms.needed).waitFor();
     t.equal(await button(other, words.connect).count(), 0);
-    await other.getByRole("link", { name: words.terms.read }).click();
+    await other.getByRole("link", { name: words.terms.show }).click();
     await other.getByText(words.terms.onlyManagers).waitFor();
     t.equal(await button(other, words.terms.action).count(), 0);
     await other.context().close();
@@ -90,8 +90,14 @@ t.test("advertising in the console", async (t) => {
   });
 
   t.test("ad accounts are connected by the platform's login, which returns without the cookie", async (t) => {
+    const later = await page.context().newPage();
+    await later.goto(`${api.address}/console/ads`);
     const returned = page.waitForRequest((request) => request.url().includes("/console/oauth?"));
     await button(page, words.connect).click();
+    await page.locator("[data-action=grant]").waitFor();
+    await button(later, words.connect).click();
+    await later.locator("[data-action=grant]").waitFor();
+    await later.close();
     await grant(page, [COFFEE, WHOLESALE]);
     t.equal((await (await returned).allHeaders()).cookie, undefined);
     await page.getByText(words.login.done(2)).waitFor();
