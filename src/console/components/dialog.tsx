@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Problem } from "../app/api.ts";
+import { useAction } from "../app/loading.ts";
 import { holdScreen } from "../app/router.ts";
 import { texts } from "../texts.ts";
 import { ProblemNotice } from "./notices.tsx";
@@ -50,26 +51,31 @@ interface QuestionProps {
   children: ComponentChildren;
   /** The verb on the button; undefined while the answer yes is not possible. */
   action: string | undefined;
-  isRunning?: boolean;
-  problem?: Problem | undefined;
-  onConfirm(): void;
+  /** Does it, and closes the question or leaves the screen afterwards. */
+  act: Parameters<typeof useAction>[0];
+  /** What to say about a failure beyond its message. */
+  problemNote?(problem: Problem): ComponentChildren;
   onClose(): void;
 }
 
-/** Asks before an action, with its consequence. */
-export const Question = ({ title, children, action, isRunning, problem, ...handlers }: QuestionProps) => (
-  <Dialog title={title} isBusy={isRunning} onClose={handlers.onClose}>
-    {children}
-    {problem && <ProblemNotice problem={problem} />}
-    <div class="actions end">
-      <button type="button" class="quiet" disabled={isRunning} onClick={handlers.onClose}>
-        {texts.cancel}
-      </button>
-      {action !== undefined && (
-        <button type="button" class="primary" aria-disabled={isRunning} onClick={handlers.onConfirm}>
-          {action}
+/** Asks before an action, with its consequence, and stays while the action runs and when it has failed. */
+export function Question({ title, children, action, act, problemNote, onClose }: QuestionProps) {
+  const { isRunning, problem, run } = useAction(act);
+  return (
+    <Dialog title={title} isBusy={isRunning} onClose={onClose}>
+      {children}
+      {problem && <ProblemNotice problem={problem} />}
+      {problem && problemNote?.(problem)}
+      <div class="actions end">
+        <button type="button" class="quiet" disabled={isRunning} onClick={onClose}>
+          {texts.cancel}
         </button>
-      )}
-    </div>
-  </Dialog>
-);
+        {action !== undefined && (
+          <button type="button" class="primary" aria-disabled={isRunning} onClick={run}>
+            {action}
+          </button>
+        )}
+      </div>
+    </Dialog>
+  );
+}

@@ -76,7 +76,9 @@ export function useFigures(statistics: Statistics, period: Period, filters: Quer
   const intervalMs = INTERVALS_MS[interval];
   const key = JSON.stringify([apiPath, filters[filter], period.name]);
   const { value, isStale, reload } = useLoaded(key, (signal) => {
-    const since = new Date(Date.now() - (bars - 1) * intervalMs).toISOString();
+    // The last 24 hours are the default, which does not depend on this computer's clock.
+    const since =
+      interval === "hour" ? undefined : new Date(Date.now() - (bars - 1) * intervalMs).toISOString();
     return call<{ data: StatsRow[]; until: string }>("GET", apiPath, {
       query: { [filter]: filters[filter], interval, since },
       signal,

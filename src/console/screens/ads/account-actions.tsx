@@ -74,19 +74,16 @@ function Refresh({ account, onChange }: ActionsProps) {
 }
 
 function Disable({ account, onChange, onClose }: ActionsProps & { onClose(): void }) {
-  const action = useAction(async () => {
-    const changed = await setStatus(account, "disabled");
-    onClose();
-    showToast(words.disable.done(account.name));
-    onChange(changed);
-  });
   return (
     <Question
       title={words.disable.title(account.name)}
       action={words.disable.action}
-      isRunning={action.isRunning}
-      problem={action.problem}
-      onConfirm={action.run}
+      act={async () => {
+        const changed = await setStatus(account, "disabled");
+        onClose();
+        showToast(words.disable.done(account.name));
+        onChange(changed);
+      }}
       onClose={onClose}
     >
       <p>{words.disable.consequence}</p>

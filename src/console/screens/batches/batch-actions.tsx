@@ -46,18 +46,15 @@ export function BatchActions(props: ActionProps) {
 }
 
 function CancelBatch({ onClose, ...props }: ActionProps & { onClose(): void }) {
-  const action = useAction(async () => {
-    await changeBatch(props, "cancel");
-    onClose();
-  });
   const { scheduled, queued, sending } = props.batch.counts;
   return (
     <Question
       title={words.cancel.title}
       action={words.cancel.action}
-      isRunning={action.isRunning}
-      problem={action.problem}
-      onConfirm={action.run}
+      act={async () => {
+        await changeBatch(props, "cancel");
+        onClose();
+      }}
       onClose={onClose}
     >
       <p>{words.cancel.consequence(scheduled + queued)}</p>

@@ -23,15 +23,16 @@ interface RetryProps {
 export function RetryEvent({ event, onDone }: RetryProps & { event: EventDto }) {
   const [isAsked, setAsked] = useState(false);
   const isDelivered = event.status === "delivered";
-  const action = useAction(async () => {
+  async function retry(): Promise<void> {
     const { redispatched } = await retryEvent(event.id);
     setAsked(false);
     showToast(redispatched ? words.one : words.oneHeld);
     await onDone();
-  });
+  }
+  const action = useAction(retry);
   return (
     <>
-      {action.problem && !isAsked && <ProblemNotice problem={action.problem} />}
+      {action.problem && <ProblemNotice problem={action.problem} />}
       <button
         type="button"
         class={isDelivered ? undefined : "primary"}
@@ -44,9 +45,7 @@ export function RetryEvent({ event, onDone }: RetryProps & { event: EventDto }) 
         <Question
           title={words.deliveredTitle}
           action={words.action}
-          isRunning={action.isRunning}
-          problem={action.problem}
-          onConfirm={action.run}
+          act={retry}
           onClose={() => setAsked(false)}
         >
           <p>{words.deliveredConsequence}</p>
@@ -126,22 +125,23 @@ function RetryQuestion({ onDone, onClose }: RetryProps & { onClose(): void }) {
       signal,
     }),
   );
-  const action = useAction(async () => {
-    const { queued, not_redispatched } = await call<RetriedEventsDto>("POST", "/api/webhooks/events/retry", {
-      body: filters,
-    });
-    showToast(words.done(queued, not_redispatched));
-    onClose();
-    await onDone();
-  });
   const queued = count.value?.queued ?? 0;
   return (
     <Question
       title={words.matchingTitle(query.value.status)}
       action={queued > 0 ? words.count(queued) : undefined}
-      isRunning={action.isRunning}
-      problem={action.problem}
-      onConfirm={action.run}
+      act={async () => {
+        const { queued, not_redispatched } = await call<RetriedEventsDto>(
+          "POST",
+          "/api/webhooks/events/retry",
+          {
+            body: filters,
+          },
+        );
+        showToast(words.done(queued, not_redispatched));
+        onClose();
+        await onDone();
+      }}
       onClose={onClose}
     >
       <Loading loaded={count}>

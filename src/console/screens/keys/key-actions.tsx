@@ -1,9 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ApiKeyDto, CreatedApiKeyDto } from "../../../../sdk/src/generated/types.ts";
 import { call, type Problem } from "../../app/api.ts";
-import { useAction } from "../../app/loading.ts";
 import { Question } from "../../components/dialog.tsx";
-import { ProblemNotice } from "../../components/notices.tsx";
 import { GraceField } from "../../components/secret.tsx";
 import { keysTexts } from "../../texts/keys.ts";
 import { texts } from "../../texts.ts";
@@ -27,18 +25,17 @@ const graceOf = (minutes: number) =>
 export function RotateKey({ apiKey, onRotated, onClose }: RotateProps) {
   const words = keysTexts.rotate;
   const [minutes, setMinutes] = useState(DEFAULT_GRACE_MINUTES);
-  const action = useAction(async () => {
-    const created = await call<CreatedApiKeyDto>("POST", `/api/keys/${apiKey.id}/rotate`, {
-      body: { grace_minutes: minutes },
-    });
-    onRotated(created, minutes === 0 ? words.ended : words.worksFor(graceOf(minutes)));
-  });
   return (
     <Question
       title={words.title(apiKey.name)}
       action={words.confirm}
-      isRunning={action.isRunning}
-      onConfirm={action.run}
+      act={async () => {
+        const created = await call<CreatedApiKeyDto>("POST", `/api/keys/${apiKey.id}/rotate`, {
+          body: { grace_minutes: minutes },
+        });
+        onRotated(created, minutes === 0 ? words.ended : words.worksFor(graceOf(minutes)));
+      }}
+      problemNote={uncertaintyOf}
       onClose={onClose}
     >
       <p>{words.consequence}</p>
@@ -47,33 +44,25 @@ export function RotateKey({ apiKey, onRotated, onClose }: RotateProps) {
         minutes={minutes}
         onChange={setMinutes}
       />
-      {action.problem && <KeyProblem problem={action.problem} />}
     </Question>
   );
 }
 
-/** Why no key is shown. Without an answer of Herald there may be one. */
-export const KeyProblem = ({ problem }: { problem: Problem }) => (
-  <>
-    <ProblemNotice problem={problem} />
-    {(problem.status === 0 || problem.status >= 500) && <p>{keysTexts.uncertain}</p>}
-  </>
-);
+/** Without an answer of Herald there may be a new key. */
+export const uncertaintyOf = ({ status }: Problem) =>
+  status === 0 || status >= 500 ? <p>{keysTexts.uncertain}</p> : undefined;
 
 /** Ends a key after a question. */
 export function RevokeKey({ apiKey, onClose }: KeyQuestionProps) {
   const words = keysTexts.revoke;
-  const action = useAction(async () => {
-    await call("DELETE", `/api/keys/${apiKey.id}`);
-    onClose();
-  });
   return (
     <Question
       title={words.title(apiKey.name)}
       action={words.confirm}
-      isRunning={action.isRunning}
-      problem={action.problem}
-      onConfirm={action.run}
+      act={async () => {
+        await call("DELETE", `/api/keys/${apiKey.id}`);
+        onClose();
+      }}
       onClose={onClose}
     >
       <p>{words.consequence(keysTexts.excerpt(apiKey.prefix, apiKey.last4))}</p>

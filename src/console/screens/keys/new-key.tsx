@@ -6,9 +6,10 @@ import { useAction } from "../../app/loading.ts";
 import type { Scope } from "../../app/session.ts";
 import { Dialog } from "../../components/dialog.tsx";
 import { CheckField, TextField } from "../../components/field.tsx";
+import { ProblemNotice } from "../../components/notices.tsx";
 import { keysTexts } from "../../texts/keys.ts";
 import { texts } from "../../texts.ts";
-import { KeyProblem } from "./key-actions.tsx";
+import { uncertaintyOf } from "./key-actions.tsx";
 
 const words = keysTexts.create;
 
@@ -48,7 +49,8 @@ export function NewKey({ onCreated, onClose }: NewKeyProps) {
           value={expiry}
           onInput={setExpiry}
         />
-        {action.problem && <KeyProblem problem={action.problem} />}
+        {action.problem && <ProblemNotice problem={action.problem} />}
+        {action.problem && uncertaintyOf(action.problem)}
         <div class="actions end">
           <button type="button" class="quiet" disabled={action.isRunning} onClick={onClose}>
             {texts.cancel}

@@ -1,6 +1,5 @@
 import type { MessageDetailDto, SendMessageResponseDto } from "../../../../sdk/src/generated/types.ts";
 import { call } from "../../app/api.ts";
-import { useAction } from "../../app/loading.ts";
 import { navigate } from "../../app/router.ts";
 import { Question } from "../../components/dialog.tsx";
 import { showToast } from "../../components/toast.tsx";
@@ -16,21 +15,18 @@ interface DialogProps {
 }
 
 export function SendAgain({ message, idempotencyKey, onClose }: DialogProps & { idempotencyKey: string }) {
-  const action = useAction(async (isShown) => {
-    const sent = await call<SendMessageResponseDto>("POST", "/api/outbound/send", {
-      body: sendRequestOf(message),
-      headers: { "idempotency-key": idempotencyKey },
-    });
-    showToast(words.sent);
-    if (isShown()) navigate(`/console/messages/${sent.message_id}`);
-  });
   return (
     <Question
       title={words.sendAgain.title}
       action={words.sendAgain.action}
-      isRunning={action.isRunning}
-      problem={action.problem}
-      onConfirm={action.run}
+      act={async (isShown) => {
+        const sent = await call<SendMessageResponseDto>("POST", "/api/outbound/send", {
+          body: sendRequestOf(message),
+          headers: { "idempotency-key": idempotencyKey },
+        });
+        showToast(words.sent);
+        if (isShown()) navigate(`/console/messages/${sent.message_id}`);
+      }}
       onClose={onClose}
     >
       <p>{words.sendAgain.consequence(message.to, channelName(message.channel_id))}</p>
@@ -43,18 +39,15 @@ interface CancelProps extends DialogProps {
 }
 
 export function CancelMessage({ message, onClose, onDone }: CancelProps) {
-  const action = useAction(async () => {
-    await call("DELETE", `/api/outbound/messages/${message.message_id}`);
-    onClose();
-    await onDone();
-  });
   return (
     <Question
       title={words.cancel.title}
       action={words.cancel.action}
-      isRunning={action.isRunning}
-      problem={action.problem}
-      onConfirm={action.run}
+      act={async () => {
+        await call("DELETE", `/api/outbound/messages/${message.message_id}`);
+        onClose();
+        await onDone();
+      }}
       onClose={onClose}
     >
       <p>{words.cancel.consequence(message.to)}</p>

@@ -74,17 +74,14 @@ export function Address({ url, onChange }: AddressProps) {
 }
 
 function RemoveAddress({ onDone, onClose }: { onDone(): Promise<void>; onClose(): void }) {
-  const action = useAction(async () => {
-    await changeConfig({ webhook_url: "" });
-    await onDone();
-  });
   return (
     <Question
       title={words.remove.title}
       action={words.remove.action}
-      isRunning={action.isRunning}
-      problem={action.problem}
-      onConfirm={action.run}
+      act={async () => {
+        await changeConfig({ webhook_url: "" });
+        await onDone();
+      }}
       onClose={onClose}
     >
       <p>{words.remove.consequence}</p>

@@ -139,18 +139,15 @@ function DispatchSwitch({ eventKey, isOn, onChange }: SwitchProps) {
 
 function DisableKey({ eventKey, onChange, onClose }: Omit<SwitchProps, "isOn"> & { onClose(): void }) {
   const name = names[eventKey];
-  const action = useAction(async () => {
-    await switchDispatch(eventKey, false);
-    onClose();
-    await onChange();
-  });
   return (
     <Question
       title={words.disable.title(name)}
       action={words.disable.action}
-      isRunning={action.isRunning}
-      problem={action.problem}
-      onConfirm={action.run}
+      act={async () => {
+        await switchDispatch(eventKey, false);
+        onClose();
+        await onChange();
+      }}
       onClose={onClose}
     >
       <p>{words.disable.consequence(name)}</p>

@@ -105,14 +105,11 @@ interface ReplaceProps {
 
 function ReplaceSecret({ isTokenSent, onDone, onClose }: ReplaceProps) {
   const [minutes, setMinutes] = useState(DEFAULT_GRACE_MINUTES);
-  const action = useAction(async () => onDone(await generateSecret(minutes)));
   return (
     <Question
       title={words.replace.title}
       action={words.replace.action}
-      isRunning={action.isRunning}
-      problem={action.problem}
-      onConfirm={action.run}
+      act={async () => onDone(await generateSecret(minutes))}
       onClose={onClose}
     >
       <p>{words.replace.consequence}</p>
@@ -123,17 +120,14 @@ function ReplaceSecret({ isTokenSent, onDone, onClose }: ReplaceProps) {
 }
 
 function RemoveSecret({ onDone, onClose }: { onDone(): Promise<void>; onClose(): void }) {
-  const action = useAction(async () => {
-    await changeConfig({ webhook_secret: null });
-    await onDone();
-  });
   return (
     <Question
       title={words.remove.title}
       action={words.remove.action}
-      isRunning={action.isRunning}
-      problem={action.problem}
-      onConfirm={action.run}
+      act={async () => {
+        await changeConfig({ webhook_secret: null });
+        await onDone();
+      }}
       onClose={onClose}
     >
       <p>{words.remove.consequence}</p>
@@ -165,18 +159,15 @@ function TokenHeader({ isOn, onChange }: TokenHeaderProps) {
 }
 
 function HideToken({ onChange, onClose }: { onChange(): Promise<unknown>; onClose(): void }) {
-  const action = useAction(async () => {
-    await changeConfig({ token_header: false });
-    onClose();
-    await onChange();
-  });
   return (
     <Question
       title={words.tokenHeader.title}
       action={words.tokenHeader.hide}
-      isRunning={action.isRunning}
-      problem={action.problem}
-      onConfirm={action.run}
+      act={async () => {
+        await changeConfig({ token_header: false });
+        onClose();
+        await onChange();
+      }}
       onClose={onClose}
     >
       <p>{words.tokenHeader.consequence}</p>
