@@ -73,23 +73,21 @@ function Refresh({ account, onChange }: ActionsProps) {
   );
 }
 
-function Disable({ account, onChange, onClose }: ActionsProps & { onClose(): void }) {
-  return (
-    <Question
-      title={words.disable.title(account.name)}
-      action={words.disable.action}
-      act={async () => {
-        const changed = await setStatus(account, "disabled");
-        onClose();
-        showToast(words.disable.done(account.name));
-        onChange(changed);
-      }}
-      onClose={onClose}
-    >
-      <p>{words.disable.consequence}</p>
-    </Question>
-  );
-}
+const Disable = ({ account, onChange, onClose }: ActionsProps & { onClose(): void }) => (
+  <Question
+    title={words.disable.title(account.name)}
+    action={words.disable.action}
+    act={async () => {
+      const changed = await setStatus(account, "disabled");
+      onClose();
+      showToast(words.disable.done(account.name));
+      onChange(changed);
+    }}
+    onClose={onClose}
+  >
+    <p>{words.disable.consequence}</p>
+  </Question>
+);
 
 interface ConnectButtonProps {
   label: string;

@@ -14,43 +14,39 @@ interface DialogProps {
   onClose(): void;
 }
 
-export function SendAgain({ message, idempotencyKey, onClose }: DialogProps & { idempotencyKey: string }) {
-  return (
-    <Question
-      title={words.sendAgain.title}
-      action={words.sendAgain.action}
-      act={async (isShown) => {
-        const sent = await call<SendMessageResponseDto>("POST", "/api/outbound/send", {
-          body: sendRequestOf(message),
-          headers: { "idempotency-key": idempotencyKey },
-        });
-        showToast(words.sent);
-        if (isShown()) navigate(`/console/messages/${sent.message_id}`);
-      }}
-      onClose={onClose}
-    >
-      <p>{words.sendAgain.consequence(message.to, channelName(message.channel_id))}</p>
-    </Question>
-  );
-}
+export const SendAgain = ({ message, idempotencyKey, onClose }: DialogProps & { idempotencyKey: string }) => (
+  <Question
+    title={words.sendAgain.title}
+    action={words.sendAgain.action}
+    act={async (isShown) => {
+      const sent = await call<SendMessageResponseDto>("POST", "/api/outbound/send", {
+        body: sendRequestOf(message),
+        headers: { "idempotency-key": idempotencyKey },
+      });
+      showToast(words.sent);
+      if (isShown()) navigate(`/console/messages/${sent.message_id}`);
+    }}
+    onClose={onClose}
+  >
+    <p>{words.sendAgain.consequence(message.to, channelName(message.channel_id))}</p>
+  </Question>
+);
 
 interface CancelProps extends DialogProps {
   onDone(): Promise<unknown>;
 }
 
-export function CancelMessage({ message, onClose, onDone }: CancelProps) {
-  return (
-    <Question
-      title={words.cancel.title}
-      action={words.cancel.action}
-      act={async () => {
-        await call("DELETE", `/api/outbound/messages/${message.message_id}`);
-        onClose();
-        await onDone();
-      }}
-      onClose={onClose}
-    >
-      <p>{words.cancel.consequence(message.to)}</p>
-    </Question>
-  );
-}
+export const CancelMessage = ({ message, onClose, onDone }: CancelProps) => (
+  <Question
+    title={words.cancel.title}
+    action={words.cancel.action}
+    act={async () => {
+      await call("DELETE", `/api/outbound/messages/${message.message_id}`);
+      onClose();
+      await onDone();
+    }}
+    onClose={onClose}
+  >
+    <p>{words.cancel.consequence(message.to)}</p>
+  </Question>
+);

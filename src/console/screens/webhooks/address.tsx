@@ -73,19 +73,17 @@ export function Address({ url, onChange }: AddressProps) {
   );
 }
 
-function RemoveAddress({ onDone, onClose }: { onDone(): Promise<void>; onClose(): void }) {
-  return (
-    <Question
-      title={words.remove.title}
-      action={words.remove.action}
-      act={async () => {
-        await changeConfig({ webhook_url: "" });
-        await onDone();
-      }}
-      onClose={onClose}
-    >
-      <p>{words.remove.consequence}</p>
-      <WaitingEvents />
-    </Question>
-  );
-}
+const RemoveAddress = ({ onDone, onClose }: { onDone(): Promise<void>; onClose(): void }) => (
+  <Question
+    title={words.remove.title}
+    action={words.remove.action}
+    act={async () => {
+      await changeConfig({ webhook_url: "" });
+      await onDone();
+    }}
+    onClose={onClose}
+  >
+    <p>{words.remove.consequence}</p>
+    <WaitingEvents />
+  </Question>
+);

@@ -119,21 +119,19 @@ function ReplaceSecret({ isTokenSent, onDone, onClose }: ReplaceProps) {
   );
 }
 
-function RemoveSecret({ onDone, onClose }: { onDone(): Promise<void>; onClose(): void }) {
-  return (
-    <Question
-      title={words.remove.title}
-      action={words.remove.action}
-      act={async () => {
-        await changeConfig({ webhook_secret: null });
-        await onDone();
-      }}
-      onClose={onClose}
-    >
-      <p>{words.remove.consequence}</p>
-    </Question>
-  );
-}
+const RemoveSecret = ({ onDone, onClose }: { onDone(): Promise<void>; onClose(): void }) => (
+  <Question
+    title={words.remove.title}
+    action={words.remove.action}
+    act={async () => {
+      await changeConfig({ webhook_secret: null });
+      await onDone();
+    }}
+    onClose={onClose}
+  >
+    <p>{words.remove.consequence}</p>
+  </Question>
+);
 
 interface TokenHeaderProps {
   isOn: boolean;
@@ -158,22 +156,20 @@ function TokenHeader({ isOn, onChange }: TokenHeaderProps) {
   );
 }
 
-function HideToken({ onChange, onClose }: { onChange(): Promise<unknown>; onClose(): void }) {
-  return (
-    <Question
-      title={words.tokenHeader.title}
-      action={words.tokenHeader.hide}
-      act={async () => {
-        await changeConfig({ token_header: false });
-        onClose();
-        await onChange();
-      }}
-      onClose={onClose}
-    >
-      <p>{words.tokenHeader.consequence}</p>
-    </Question>
-  );
-}
+const HideToken = ({ onChange, onClose }: { onChange(): Promise<unknown>; onClose(): void }) => (
+  <Question
+    title={words.tokenHeader.title}
+    action={words.tokenHeader.hide}
+    act={async () => {
+      await changeConfig({ token_header: false });
+      onClose();
+      await onChange();
+    }}
+    onClose={onClose}
+  >
+    <p>{words.tokenHeader.consequence}</p>
+  </Question>
+);
 
 /** A program that verifies deliveries, in the language that the person chooses. */
 export function Snippet() {
