@@ -80,7 +80,7 @@ export const texts = {
   search: {
     label: "Search an id, a phone number or a reference",
     placeholder: "Search any id   /",
-    otherId: "The console opens ids that begin with msg_, evt_, bat_ or ch_.",
+    otherId: "The console opens ids that begin with msg_, evt_, bat_, ch_, key_ or act_.",
   },
 
   keys: {
@@ -196,6 +196,7 @@ export const texts = {
     },
     cancel: {
       title: "Cancel this message?",
+      refusal: "Keep message",
       action: "Cancel message",
       consequence: (to: string) => `The message to ${to} will not be sent. This cannot be undone.`,
     },
@@ -211,6 +212,7 @@ export const texts = {
     noAnswer: "no answer",
     answer: "Answer",
     emptyAnswer: "The answer has no body.",
+    noAnswerToEvent: "Your backend did not answer.",
   },
 
   sendMessage: {
@@ -244,13 +246,13 @@ export const texts = {
       status: "Delivery",
       answer: "Last answer",
       channel: "Channel",
-      key: "Key",
+      key: "Kind",
       recorded: "Recorded",
       id: "Id",
     },
     outcomes: { delivered: "delivered", waiting: "waiting", failed: "failed", skipped: "not sent" },
     skipReasons: {
-      disabled: "key switched off",
+      disabled: "switched off",
       not_configured: "no webhook address",
     } as Readonly<Record<string, string>>,
     attempts: (number: number) => count(number, "attempt", "attempts"),
@@ -278,7 +280,7 @@ export const texts = {
     retry: {
       action: "Retry",
       one: "The event is sent again.",
-      oneHeld: "The event was not sent: its key is switched off, or no webhook address is set.",
+      oneHeld: "The event was not sent: its kind is switched off, or no webhook address is set.",
       matching: "Retry failed events",
       matchingTitle: (status: string | undefined) =>
         `Retry all ${status === "failed" ? "failed" : status === "skipped" ? "skipped" : "failed and skipped"} events that match the filters?`,
@@ -290,7 +292,7 @@ export const texts = {
       consequence: (number: number) =>
         `Your backend receives ${events(number)} again. New events are not delayed by them.`,
       held: (number: number) =>
-        `${events(number)} will not be sent: the key is switched off, or no webhook address is set.`,
+        `${events(number)} will not be sent: their kind is switched off, or no webhook address is set.`,
       done: (queued: number, held: number) =>
         held === 0
           ? `${events(queued)} will be sent again.`

@@ -131,31 +131,38 @@ t.test("paused batches are named with their reason, many of them together", asyn
   ]);
 });
 
-t.test("failures are named with their meaning, and lead to the filtered list", async (t) => {
-  const shared = { summary: "Because.", last_at: at(-1 * HOUR), sample_id: "x" };
-  const message = { ...shared, kind: "message", channel_id: "ch_1", count: 12 };
-  const delivery = { ...shared, kind: "delivery", key: "marketing", count: 1 };
-  t.match(find({ failures: [message, delivery, { ...delivery, key: null }] }), [
-    {
-      text: "12 messages of the channel ch_1 failed. Because.",
-      time: { at: at(-1 * HOUR) },
-      link: { path: "/console/messages", query: { status: "failed", channel_id: "ch_1" } },
-    },
-    {
-      text: "1 event was not delivered. Because.",
-      link: { path: "/console/events", query: { status: "failed", key: "marketing" } },
-    },
-    { link: { query: { status: "failed" } } },
-  ]);
-  const many = find({
-    failures: [message, message, message, message, message, message, delivery, { ...message, count: 3 }],
-  });
-  t.equal(many.length, 7);
-  t.match(many.slice(5), [
-    {
-      text: words.otherFailures.message(15),
-      link: { path: "/console/messages", query: { status: "failed" } },
-    },
-    { text: words.otherFailures.delivery(1), link: { path: "/console/events", query: { status: "failed" } } },
-  ]);
-});
+t.test(
+  "failures are named with their meaning, and lead to the filtered list and the newest; tests are left out",
+  async (t) => {
+    const shared = { summary: "Because.", last_at: at(-1 * HOUR), sample_id: "x" };
+    const message = { ...shared, kind: "message", channel_id: "ch_1", count: 12 };
+    const delivery = { ...shared, kind: "delivery", key: "marketing", count: 1 };
+    t.match(find({ failures: [message, delivery, { ...delivery, key: null }] }), [
+      {
+        text: "12 messages of the channel ch_1 failed. Because.",
+        time: { at: at(-1 * HOUR) },
+        link: { path: "/console/messages", query: { status: "failed", channel_id: "ch_1" } },
+        sample: "/console/messages/x",
+      },
+      {
+        text: "1 event was not delivered. Because.",
+        link: { path: "/console/events", query: { status: "failed", key: "marketing" } },
+        sample: "/console/events/x",
+      },
+    ]);
+    const many = find({
+      failures: [message, message, message, message, message, message, delivery, { ...message, count: 3 }],
+    });
+    t.equal(many.length, 7);
+    t.match(many.slice(5), [
+      {
+        text: words.otherFailures.message(15),
+        link: { path: "/console/messages", query: { status: "failed" } },
+      },
+      {
+        text: words.otherFailures.delivery(1),
+        link: { path: "/console/events", query: { status: "failed" } },
+      },
+    ]);
+  },
+);

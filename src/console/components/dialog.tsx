@@ -51,6 +51,8 @@ interface QuestionProps {
   children: ComponentChildren;
   /** The verb on the button; undefined while the answer yes is not possible. */
   action: string | undefined;
+  /** The words on the button that takes nothing on; "Cancel" unless the action itself cancels something. */
+  refusal?: string;
   /** Does it, and closes the question or leaves the screen afterwards. */
   act: Parameters<typeof useAction>[0];
   /** What to say about a failure beyond its message. */
@@ -59,7 +61,8 @@ interface QuestionProps {
 }
 
 /** Asks before an action, with its consequence, and stays while the action runs and when it has failed. */
-export function Question({ title, children, action, act, problemNote, onClose }: QuestionProps) {
+export function Question({ title, children, action, refusal = texts.cancel, act, ...rest }: QuestionProps) {
+  const { problemNote, onClose } = rest;
   const { isRunning, problem, run } = useAction(act);
   return (
     <Dialog title={title} isBusy={isRunning} onClose={onClose}>
@@ -68,7 +71,7 @@ export function Question({ title, children, action, act, problemNote, onClose }:
       {problem && problemNote?.(problem)}
       <div class="actions end">
         <button type="button" class="quiet" disabled={isRunning} onClick={onClose}>
-          {texts.cancel}
+          {refusal}
         </button>
         {action !== undefined && (
           <button type="button" class="primary" aria-disabled={isRunning} onClick={run}>

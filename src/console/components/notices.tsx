@@ -60,6 +60,9 @@ const Skeleton = () => (
   </div>
 );
 
+/** False for answers that stay the same: a wrong id stays wrong. */
+const mayPass = ({ status }: Problem): boolean => ![400, 403, 404].includes(status);
+
 interface LoadingProps<T> {
   loaded: Loaded<T>;
   children(value: T): ComponentChildren;
@@ -74,7 +77,9 @@ export function Loading<T>({ loaded, children }: LoadingProps<T>) {
   }, [isLoaded]);
   return (
     <>
-      {problem && <ProblemNotice problem={problem} onRetry={() => void reload()} />}
+      {problem && (
+        <ProblemNotice problem={problem} {...(mayPass(problem) ? { onRetry: () => void reload() } : {})} />
+      )}
       {value !== undefined && <div class={isSlow ? "loaded dimmed" : "loaded"}>{children(value)}</div>}
       {value === undefined && !problem && isSlow && <Skeleton />}
     </>

@@ -7,6 +7,13 @@ interface TimeProps {
   isDue?: boolean;
 }
 
+const TIMESTAMP = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/;
+
+/** A sentence of the server, whose times are shown like all others. */
+export const TextWithTimes = ({ text }: { text: string }) => (
+  <>{text.split(TIMESTAMP).map((part) => (TIMESTAMP.test(part) ? <Time key={part} at={part} /> : part))}</>
+);
+
 /** A time relative to now; the absolute one is shown on hover. */
 export const Time = ({ at, isDue = false }: TimeProps) => (
   <time dateTime={at} title={absoluteTime(at)}>

@@ -67,7 +67,7 @@ export interface Figures {
   series: readonly ChartSeries[];
 }
 
-const REFRESH_MS = 60_000;
+const REFRESH_MS = 15_000;
 
 /** Counts what was accepted in a period, by interval and outcome. Undefined until it is loaded. */
 export function useFigures(statistics: Statistics, period: Period, filters: Query = {}): Figures | undefined {

@@ -28,10 +28,16 @@ export const AttemptLine = ({
   </span>
 );
 
+interface AnswerProps {
+  attempt: Pick<DeliveryAttemptDto, "status_code" | "response_excerpt"> | undefined;
+}
+
 /** The beginning of the backend's answer. */
-export const Answer = ({ excerpt }: { excerpt: string | null | undefined }) =>
-  excerpt ? (
-    <CodeBlock text={excerpt} label={texts.timeline.answer} />
+export const Answer = ({ attempt }: AnswerProps) =>
+  attempt?.response_excerpt ? (
+    <CodeBlock text={attempt.response_excerpt} label={texts.timeline.answer} />
   ) : (
-    <p class="soft">{texts.timeline.emptyAnswer}</p>
+    <p class="soft">
+      {attempt?.status_code === null ? texts.timeline.noAnswerToEvent : texts.timeline.emptyAnswer}
+    </p>
   );

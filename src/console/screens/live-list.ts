@@ -53,8 +53,9 @@ export function useLiveList<Row>({ path, filters, idOf }: ListOptions<Row>): Liv
   const fresh = isKept ? stored.fresh : undefined;
 
   async function refresh(): Promise<boolean> {
-    if (loaded.isStale || loaded.value === undefined || !shown) return true;
+    if (loaded.isStale) return true;
     if (loaded.problem) return loaded.reload();
+    if (loaded.value === undefined || !shown) return true;
     refreshes.current.started += 1;
     const { started } = refreshes.current;
     const page = await read().catch(() => undefined);

@@ -10,11 +10,13 @@ const ID_SCREENS: readonly [prefix: string, hrefOf: (id: string) => string][] = 
   ["evt_", (id) => `/console/events/${encodeURIComponent(id)}`],
   ["bat_", (id) => `/console/batches/${encodeURIComponent(id)}`],
   ["ch_", (id) => hrefOf("/console/messages", { channel_id: id })],
+  ["act_", (id) => hrefOf("/console/ads", { q: id })],
+  ["key_", () => "/console/keys"],
   ["ses_", () => "/console/sessions"],
 ];
 
 /** Ids of things that have no screen. */
-const OTHER_IDS = /^(req|usr|key|es|act|wamid)[_.]/i;
+const OTHER_IDS = /^(req|usr|es|wamid)[_.]/i;
 
 const PHONE_NUMBER = /^\+?[\d ()-]{7,20}$/;
 

@@ -57,7 +57,7 @@ export const batchesTexts = {
   paused: "Why it is paused",
   pauses: {
     requested: {
-      summary: "Someone has paused this batch.",
+      summary: "The batch was paused on request.",
       nextStep: "Resume it to send the rest, or cancel it.",
     },
     channel: {
@@ -79,6 +79,7 @@ export const batchesTexts = {
   resume: "Resume",
   cancel: {
     title: "Cancel this batch?",
+    refusal: "Keep batch",
     action: "Cancel batch",
     consequence: (number: number) =>
       number === 0

@@ -66,6 +66,7 @@ export const overviewTexts = {
       `The batch ${name} is paused${reason === null ? "" : ` ${PAUSE_REASONS[reason]}`}.`,
     batches: (number: number) => `${number} batches are paused.`,
     see: {
+      sample: "Newest",
       events: "See events",
       messages: "See messages",
       batch: "See batch",

@@ -43,7 +43,7 @@ function Activate({ account, onChange }: ActionsProps) {
     try {
       const changed = await setStatus(account, "active");
       // The platform may have rejected the access on this occasion.
-      if (changed.status === "active") showToast(words.activated(account.name));
+      showToast((changed.status === "active" ? words.activated : words.accessLost)(account.name));
       onChange(changed);
     } catch (thrown) {
       showProblemToast(toProblem(thrown));

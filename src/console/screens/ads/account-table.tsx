@@ -34,11 +34,18 @@ const COLUMNS: readonly Column<AdAccountDto>[] = [
   },
   {
     title: words.columns.platform,
-    cell: ({ account_status_label: label }) => words.platformStatuses[label],
+    cell: (account) => <PlatformStatus account={account} />,
   },
   { title: words.columns.currency, isMinor: true, cell: ({ currency }) => currency },
   { title: words.columns.expires, cell: (account) => <Expiry account={account} /> },
 ];
+
+/** Ads of an account that is not active at the platform do not run. */
+function PlatformStatus({ account: { status, account_status_label: label } }: { account: AdAccountDto }) {
+  if (status === "revoked") return <span class="soft">{words.revokedHint}</span>;
+  const text = words.platformStatuses[label];
+  return label === "active" ? text : <StatusText tone="waiting" text={text} />;
+}
 
 const DAY_MS = 86_400_000;
 const WARNING_DAYS = 14;
@@ -61,12 +68,7 @@ interface AccountTableProps {
 export function AccountTable({ accounts, isChangeable, onChange }: AccountTableProps) {
   const actions: Column<AdAccountDto> = {
     title: words.columns.action,
-    cell: (account) => (
-      <>
-        <AccountActions account={account} onChange={onChange} />
-        {account.status === "revoked" && <small class="soft">{words.revokedHint}</small>}
-      </>
-    ),
+    cell: (account) => <AccountActions account={account} onChange={onChange} />,
   };
   return (
     <Table

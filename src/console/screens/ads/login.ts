@@ -2,7 +2,10 @@ import type { AdAccountDto, OauthUrlResponseDto } from "../../../../sdk/src/gene
 import { call } from "../../app/api.ts";
 
 /** A login at the ad platform that this browser has begun. */
-type BegunLogin = Pick<OauthUrlResponseDto, "state" | "redirect_uri">;
+interface BegunLogin extends Pick<OauthUrlResponseDto, "state" | "redirect_uri"> {
+  /** True once its code was exchanged. It is kept, so that the way back leads to the console and not to a command. */
+  isTaken?: boolean;
+}
 
 /** The view at /console/oauth reads the logins under this name, and hands over to the console when the state of one returns. */
 const BEGUN_LOGINS = "herald-ads-logins";
@@ -39,8 +42,8 @@ export async function beginLogin(): Promise<void> {
 export function takeRedirectUri(state: string): string | undefined {
   const logins = readBegunLogins();
   const begun = logins.find((login) => login.state === state);
-  if (begun) storeBegunLogins(logins.filter((login) => login !== begun));
-  return begun?.redirect_uri;
+  storeBegunLogins(logins.map((login) => (login === begun ? { ...login, isTaken: true } : login)));
+  return begun?.isTaken ? undefined : begun?.redirect_uri;
 }
 
 export const exchangeCode = (body: {

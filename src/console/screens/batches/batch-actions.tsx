@@ -51,6 +51,7 @@ function CancelBatch({ onClose, ...props }: ActionProps & { onClose(): void }) {
     <Question
       title={words.cancel.title}
       action={words.cancel.action}
+      refusal={words.cancel.refusal}
       act={async () => {
         await changeBatch(props, "cancel");
         onClose();

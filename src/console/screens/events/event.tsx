@@ -149,6 +149,6 @@ const Attempt = ({ attempt }: { attempt: DeliveryAttemptDto }) => (
         {attempt.attempt}
       </AttemptLine>
     </summary>
-    <Answer excerpt={attempt.response_excerpt} />
+    <Answer attempt={attempt} />
   </details>
 );

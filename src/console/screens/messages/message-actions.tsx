@@ -40,6 +40,7 @@ export const CancelMessage = ({ message, onClose, onDone }: CancelProps) => (
   <Question
     title={words.cancel.title}
     action={words.cancel.action}
+    refusal={words.cancel.refusal}
     act={async () => {
       await call("DELETE", `/api/outbound/messages/${message.message_id}`);
       onClose();

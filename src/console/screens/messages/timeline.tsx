@@ -171,9 +171,7 @@ function StoredAnswer({ eventId, attempt }: { eventId: string; attempt: number }
           <p class="soft">
             <code>{url}</code>
           </p>
-          <Answer
-            excerpt={delivery_attempts.find((stored) => stored.attempt === attempt)?.response_excerpt}
-          />
+          <Answer attempt={delivery_attempts.find((stored) => stored.attempt === attempt)} />
         </>
       )}
     </Loading>

@@ -39,7 +39,7 @@ export function AttentionList({ findings, isComplete, isNew }: AttentionListProp
   );
 }
 
-const AttentionLine = ({ item: { tone, text, time, link, channel } }: { item: Attention }) => (
+const AttentionLine = ({ item: { tone, text, time, link, sample, channel } }: { item: Attention }) => (
   <li class={tone}>
     <span class="dot" aria-hidden="true" />
     <p>
@@ -51,6 +51,7 @@ const AttentionLine = ({ item: { tone, text, time, link, channel } }: { item: At
       )}
     </p>
     <div class="actions">
+      {sample && <a href={sample}>{words.see.sample}</a>}
       {link && <a href={hrefOf(link.path, link.query)}>{link.label}</a>}
       {channel && may("webhooks:manage") && (
         <SignupLink label={overviewTexts.signup.reconnect} channel={channel} />
@@ -60,16 +61,16 @@ const AttentionLine = ({ item: { tone, text, time, link, channel } }: { item: At
 );
 
 function Nothing({ findings }: { findings: Findings }) {
-  const { queue, newestEvent } = findings;
+  const { newestEvent } = findings;
   const waiting = countWaiting(findings);
   return (
     <p class="notice good">
       <span>
-        {queue === undefined
-          ? words.nothing.other
-          : waiting > 0
-            ? words.nothing.waiting(waiting)
-            : words.nothing.delivered}{" "}
+        {waiting > 0
+          ? words.nothing.waiting(waiting)
+          : newestEvent?.status === "delivered"
+            ? words.nothing.delivered
+            : words.nothing.other}{" "}
         {newestEvent && (
           <span class="soft">
             {words.nothing.lastEvent} <Time at={newestEvent.recorded_at} />.

@@ -19,6 +19,8 @@ export interface Attention {
   time?: { word?: string; at: string };
   /** The list that has the details. */
   link?: { label: string; path: string; query?: Query };
+  /** The newest of several, which shows their cause. */
+  sample?: string;
   /** A channel to connect again. */
   channel?: ChannelDto;
 }
@@ -155,11 +157,15 @@ const toPausedBatch = ({ batch_id: id, name, pause_reason }: BatchDto): Attentio
 
 const MAX_SHOWN_FAILURES = 5;
 
-/** The largest groups of failures of the last 24 hours, which come most frequent first; the others by kind. */
+/**
+ * The largest groups of failures of the last 24 hours, which come most frequent first; the others by kind. Tests of the address
+ * itself, which have no key, concern only the person who made them.
+ */
 function findFailures({ failures = [] }: Findings, nameOf: NameOf): Attention[] {
-  const others = failures.slice(MAX_SHOWN_FAILURES);
+  const real = failures.filter((group) => group.kind === "message" || group.key !== null);
+  const others = real.slice(MAX_SHOWN_FAILURES);
   return [
-    ...failures.slice(0, MAX_SHOWN_FAILURES).map((group) => toFailures(group, nameOf)),
+    ...real.slice(0, MAX_SHOWN_FAILURES).map((group) => toFailures(group, nameOf)),
     ...toOtherFailures("message", others),
     ...toOtherFailures("delivery", others),
   ];
@@ -184,9 +190,10 @@ function toFailures(group: FailureGroupDto, nameOf: NameOf): Attention {
     const { channel_id } = group;
     const text = words.failedMessages(count, nameOf(channel_id), summary);
     const { label, path, query } = FAILED_LISTS.message;
-    return { ...shared, text, link: { label, path, query: { ...query, channel_id } } };
+    const link = { label, path, query: { ...query, channel_id } };
+    return { ...shared, text, link, sample: `/console/messages/${id}` };
   }
   const { label, path, query } = FAILED_LISTS.delivery;
   const link = { label, path, query: { ...query, ...(group.key === null ? {} : { key: group.key }) } };
-  return { ...shared, text: words.failedEvents(count, summary), link };
+  return { ...shared, text: words.failedEvents(count, summary), link, sample: `/console/events/${id}` };
 }

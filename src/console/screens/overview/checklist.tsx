@@ -1,6 +1,7 @@
 import type { SetupDto, SetupStepDto } from "../../../../sdk/src/generated/types.ts";
 import { may, type Scope } from "../../app/session.ts";
 import { StatusText } from "../../components/status.tsx";
+import { TextWithTimes } from "../../components/time.tsx";
 import { overviewTexts } from "../../texts/overview.ts";
 import { SignupLink } from "./signup-link.tsx";
 
@@ -36,9 +37,12 @@ const stepsOf = (steps: Steps, names: readonly Step[]): Steps =>
 
 const areDone = (steps: Steps): boolean => steps.every(({ done }) => done);
 
-/** True until the client has set up one of the uses. */
+/**
+ * True until the client has sent a message and received an event, or works with an ad account. Other steps do not count: they
+ * become open again when a delivery fails or new terms are published.
+ */
 export const isNewClient = (steps: Steps): boolean =>
-  GROUPS.every((group) => !areDone(stepsOf(steps, group.steps)));
+  !areDone(stepsOf(steps, ["message", "event"])) && !areDone(stepsOf(steps, ["ad_account"]));
 
 /** The steps of the setup that a client has to take, each with its next click; those of a finished use are left out. */
 export function Checklist({ steps }: { steps: Steps }) {
@@ -72,7 +76,9 @@ const SetupStep = ({ step, done, detail, documentation }: SetupStepDto) => (
     <StatusText tone={done ? "good" : "waiting"} text={done ? words.isDone : words.isOpen} />
     <div>
       <strong>{words.steps[step].title}</strong>
-      <p class="soft">{detail}</p>
+      <p class="soft">
+        <TextWithTimes text={detail} />
+      </p>
     </div>
     {!done && (
       <div class="actions">

@@ -86,6 +86,8 @@ export async function readFindings(signal: AbortSignal): Promise<FindingsReply> 
   ];
   const parts = await Promise.allSettled(readers.map((reader) => reader(signal)));
   signal.throwIfAborted();
+  const failed = parts.find((part) => part.status === "rejected");
+  if (failed && parts.every((part) => part.status === "rejected")) throw failed.reason; // Herald does not answer
   const found = parts.flatMap((part) => (part.status === "fulfilled" ? [part.value] : []));
   return {
     findings: Object.assign({}, ...found) as Findings,

@@ -142,6 +142,6 @@ function Result({ result }: { result: TestWebhookResultDto }) {
 const FirstAnswer = ({ event: { delivery_attempts } }: { event: EventDetailDto }) => (
   <>
     <p class="soft">{words.answer}</p>
-    <Answer excerpt={delivery_attempts.find(({ attempt }) => attempt === 1)?.response_excerpt} />
+    <Answer attempt={delivery_attempts.find(({ attempt }) => attempt === 1)} />
   </>
 );

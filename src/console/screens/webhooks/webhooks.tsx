@@ -2,6 +2,7 @@ import type { SetupStepDto } from "../../../../sdk/src/generated/types.ts";
 import { useLoaded } from "../../app/loading.ts";
 import { Heading } from "../../components/heading.tsx";
 import { Loading } from "../../components/notices.tsx";
+import { TextWithTimes } from "../../components/time.tsx";
 import { webhooksTexts as words } from "../../texts/webhooks.ts";
 import { Address } from "./address.tsx";
 import { loadSetup } from "./config.ts";
@@ -58,6 +59,8 @@ const StepState = ({ step }: { step: SetupStepDto | undefined }) =>
   step && (
     <p class={`status step-state ${step.done ? "good" : "waiting"}`}>
       <span class="dot" aria-hidden="true" />
-      <span>{step.detail}</span>
+      <span>
+        <TextWithTimes text={step.detail} />
+      </span>
     </p>
   );

@@ -146,7 +146,7 @@ t.test("batches in the console", async (t) => {
       await button(page, words.cancel.action).click();
       const dialog = page.getByRole("dialog", { name: words.cancel.title });
       await untilVisible(page, dialog.getByText(words.cancel.consequence(counts.queued)));
-      await button(dialog, texts.cancel).click();
+      await button(dialog, words.cancel.refusal).click();
       await dialog.waitFor({ state: "detached" });
       t.match(await batches.read(id), { status: "paused" });
       await button(page, words.cancel.action).click();
