@@ -7,11 +7,21 @@ interface TimeProps {
   isDue?: boolean;
 }
 
-const TIMESTAMP = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/;
+const TIMESTAMP = /\bat (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/;
 
-/** A sentence of the server, whose times are shown like all others. */
+/** A sentence of the server, whose times are shown like all others: "at 2026-..." as "(2 min ago)". */
 export const TextWithTimes = ({ text }: { text: string }) => (
-  <>{text.split(TIMESTAMP).map((part) => (TIMESTAMP.test(part) ? <Time key={part} at={part} /> : part))}</>
+  <>
+    {text.split(TIMESTAMP).map((part, index) =>
+      index % 2 === 0 ? (
+        part
+      ) : (
+        <span key={part}>
+          (<Time at={part} />)
+        </span>
+      ),
+    )}
+  </>
 );
 
 /** A time relative to now; the absolute one is shown on hover. */

@@ -39,7 +39,7 @@ export const adsTexts = {
   noneHint: "A person who manages the account at the ad platform signs in there and grants access.",
   connect: "Connect ad accounts",
   reconnect: "Connect again",
-  revokedHint: "The platform rejects the access that was granted, for example after a changed password.",
+  revokedHint: "rejects the access that was granted",
   activate: "Activate",
   activated: (name: string) => `${name} is active.`,
   accessLost: (name: string) => `${name} is not active: the platform rejects the access to it.`,

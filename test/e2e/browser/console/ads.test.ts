@@ -51,6 +51,7 @@ t.test("advertising in the console", async (t) => {
     await tenant.createUser("viewer"),
   ];
   const page = await openPage();
+  let returnedTo = "";
   const statusOf = async (accountId: string) =>
     (await api.call("GET", `/api/marketing/ad-accounts/act_${accountId}`, owner)).body.status;
   // The platform's dialog is at localhost, the console at 127.0.0.1: the way back comes from another site.
@@ -92,14 +93,15 @@ t.test("advertising in the console", async (t) => {
   t.test("ad accounts are connected by the platform's login, which returns without the cookie", async (t) => {
     const later = await page.context().newPage();
     await later.goto(`${api.address}/console/ads`);
-    const returned = page.waitForRequest((request) => request.url().includes("/console/oauth?"));
+    const request = page.waitForRequest((request) => request.url().includes("/console/oauth?"));
     await button(page, words.connect).click();
     await page.locator("[data-action=grant]").waitFor();
     await button(later, words.connect).click();
     await later.locator("[data-action=grant]").waitFor();
     await later.close();
     await grant(page, [COFFEE, WHOLESALE]);
-    t.equal((await (await returned).allHeaders()).cookie, undefined);
+    t.equal((await (await request).allHeaders()).cookie, undefined);
+    returnedTo = (await request).url();
     await page.getByText(words.login.done(2)).waitFor();
     t.equal(page.url(), `${api.address}/console/ads/connect`, "the code is no longer in the address");
     t.match(await rowOf(page, COFFEE).textContent(), words.statuses.available);
@@ -108,9 +110,11 @@ t.test("advertising in the console", async (t) => {
     t.same([await statusOf(COFFEE), await statusOf(WHOLESALE)], ["active", "available"]);
   });
 
-  t.test("a completed login is not repeated by a reload", async () => {
+  t.test("a completed login is not repeated by a reload or the way back", async () => {
     await page.reload();
     await page.getByText(words.login.notBegun).waitFor();
+    await page.goto(returnedTo);
+    await page.getByText(words.login.otherBrowser).waitFor();
     await page.getByRole("main").getByRole("link", { name: words.login.all }).click();
     await rowOf(page, WHOLESALE).waitFor();
   });

@@ -72,6 +72,7 @@ t.test("the console", async (t) => {
   await page.clock.install();
   backend.answer = answerWith(410, {}, "no such shop");
   await grantAdAccount(site.api, site.tenant);
+  await grantAdAccount(site.api, site.tenant, { status: "revoked" });
   const messageId = await site.send({ to: "5511988880470", external_ref: "order-881" });
   const [event] = await site.untilDelivered(messageId, 2);
   backend.answer = answerWith(200, {}, "thanks");

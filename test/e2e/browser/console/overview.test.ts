@@ -63,7 +63,7 @@ t.test("the overview of a client that sends and receives", async (t) => {
       for (const { step, done, detail } of data) {
         const shown = await stepOf(page, step).textContent();
         t.match(shown, done ? setup.isDone : setup.isOpen, step);
-        t.match(shown, detail.split(/ \d{4}-/)[0]);
+        t.match(shown, detail.split(/ at \d{4}-/)[0]);
       }
       t.equal(await page.getByRole("img").count(), 0, "no charts of nothing");
       await stepOf(page, "webhook_secret")
@@ -124,6 +124,8 @@ t.test("the overview of a client that sends and receives", async (t) => {
     const link = page.getByRole("link", { name: attention.see.events });
     await untilFound(link);
     t.match(await page.getByRole("main").textContent(), "(HTTP 503)");
+    t.equal((await site.read("/api/setup")).data[0].done, false, "a step is open again");
+    await page.getByRole("link", { name: words.periods["7d"] }).waitFor();
     await site.send();
     await site.send();
     await untilShown(`Your backend ${new URL(backend.url).host} fails repeatedly (HTTP 503).`);
@@ -178,6 +180,18 @@ t.test("the overview of a client that sends and receives", async (t) => {
     await untilShown(attention.incomplete);
     t.equal(await page.getByText(attention.nothing.delivered).count(), 0);
     await page.unroute("**/api/stats/failures");
+  });
+
+  t.test("while Herald does not answer, the screen says so, and it recovers by itself", async (t) => {
+    expectErrors(page, "net::ERR_FAILED");
+    await page.route("**/api/**", (route) => route.abort());
+    await untilShown(texts.noAnswer);
+    await page.unroute("**/api/**");
+    await until("the notice is gone", async () => {
+      await page.clock.fastForward(REFRESH_MS);
+      return (await page.getByText(texts.noAnswer).count()) === 0;
+    });
+    t.equal(await page.getByText(attention.incomplete).count(), 0);
   });
 });
 
