@@ -106,7 +106,7 @@ t.test("advertising in the console", async (t) => {
     t.equal(page.url(), `${api.address}/console/ads/connect`, "the code is no longer in the address");
     t.match(await rowOf(page, COFFEE).textContent(), words.statuses.available);
     await button(rowOf(page, COFFEE), words.activate).click();
-    await rowOf(page, COFFEE).getByText(words.statuses.active, { exact: true }).first().waitFor();
+    await button(rowOf(page, COFFEE), words.disable.action).waitFor();
     t.same([await statusOf(COFFEE), await statusOf(WHOLESALE)], ["active", "available"]);
   });
 
