@@ -21,6 +21,7 @@ import { CHANNEL_NAME, startConsoleSite } from "../../../fixtures/console/site.t
 import { answerWith } from "../../../fixtures/events/client-backend.ts";
 import { startApi } from "../../../fixtures/http/api.ts";
 import { insertBatch } from "../../../fixtures/messages/batch-rows.ts";
+import { batchCalls, phones, textBatch } from "../../../fixtures/messages/batches.ts";
 import { resetProgress, rollUp } from "../../../fixtures/stats/figures.ts";
 import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
@@ -135,11 +136,12 @@ t.test("the overview of a client that sends and receives", async (t) => {
   });
 
   t.test("a channel, a batch, an ad account and the operator's hold are named with what to do", async (t) => {
-    const batchId = await insertBatch(api, tenant, {
-      channel_id: channelId,
-      status: "paused",
-      name: "spring",
-    });
+    const batches = batchCalls(api, site.owner.headers);
+    const sendAt = new Date(Date.now() + 1 * HOUR).toISOString();
+    const batchId = await batches.start(
+      textBatch(channelId, phones(2, 5511900101001), { name: "spring", send_at: sendAt }),
+    );
+    await batches.change(batchId, "pause");
     await grantAdAccount(api, tenant);
     await api.db.query("update ad_connections set expires_at = $1", [new Date(Date.now() + 6 * DAY)]);
     await api.db.query("update channels set status = 'needs_reauth' where id = $1", [channelId]);
