@@ -157,6 +157,8 @@ export interface CreatedApiKeyDto {
   /** Accurate to the minute */
   last_used_at: string | null;
   revoked_at: string | null;
+  /** The key that took its place when it was rotated; until `expires_at` both work */
+  replaced_by: string | null;
   /** The complete key; it is shown only once */
   key: string;
 }
@@ -181,6 +183,8 @@ export interface ApiKeyDto {
   /** Accurate to the minute */
   last_used_at: string | null;
   revoked_at: string | null;
+  /** The key that took its place when it was rotated; until `expires_at` both work */
+  replaced_by: string | null;
 }
 
 export interface RotateApiKeyDto {

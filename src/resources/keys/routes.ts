@@ -19,6 +19,7 @@ const toApiKey = (row: ApiKeyRow): ApiKeyDto => ({
   expires_at: toTimestamp(row.expires_at),
   last_used_at: toTimestamp(row.last_used_at),
   revoked_at: toTimestamp(row.revoked_at),
+  replaced_by: row.replaced_by,
 });
 
 const toCreatedApiKey = ({ row, text }: CreatedKey) => ({ ...toApiKey(row), key: text });

@@ -29,6 +29,11 @@ export const apiKey = object(
     expires_at: nullable(timestamp()),
     last_used_at: nullable(timestamp({ description: "Accurate to the minute" })),
     revoked_at: nullable(timestamp()),
+    replaced_by: nullable(
+      prefixedId("key", {
+        description: "The key that took its place when it was rotated; until `expires_at` both work",
+      }),
+    ),
   },
   { title: "ApiKeyDto" },
 );

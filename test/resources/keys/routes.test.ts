@@ -44,6 +44,7 @@ t.test("API keys", async (t) => {
       scopes: ["messages:send"],
       expires_at,
       last_used_at: null,
+      replaced_by: null,
       revoked_at: null,
     });
     t.equal(dto.prefix, `svc_test_${dto.id.slice(4, 10)}`);

@@ -4,6 +4,7 @@ import { StatusText, type Tone } from "../../components/status.tsx";
 import { type Column, Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { adsTexts as words } from "../../texts/ads.ts";
+import { endsSoon } from "../ad-access.ts";
 import { AccountActions } from "./account-actions.tsx";
 
 const TONES: Readonly<Record<AdAccountDto["status"], Tone>> = {
@@ -47,14 +48,15 @@ function PlatformStatus({ account: { status, account_status_label: label } }: { 
   return label === "active" ? text : <StatusText tone="waiting" text={text} />;
 }
 
-const DAY_MS = 86_400_000;
-const WARNING_DAYS = 14;
-
-function Expiry({ account: { status, token_expires_at: at } }: { account: AdAccountDto }) {
+function Expiry({ account }: { account: AdAccountDto }) {
+  const { status, token_expires_at: at } = account;
   if (status === "revoked") return null;
   if (at === null) return words.never;
-  const isSoon = Date.parse(at) - Date.now() < WARNING_DAYS * DAY_MS;
-  return isSoon ? <StatusText tone="waiting" text={<Time at={at} />} /> : <Time at={at} />;
+  return endsSoon(account, Date.now()) ? (
+    <StatusText tone="waiting" text={<Time at={at} />} />
+  ) : (
+    <Time at={at} />
+  );
 }
 
 interface AccountTableProps {

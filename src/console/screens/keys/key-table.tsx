@@ -1,9 +1,4 @@
-import type {
-  ApiKeyDto,
-  ListApiKeysPage,
-  ListAuditEntriesPage,
-  Paging,
-} from "../../../../sdk/src/generated/types.ts";
+import type { ApiKeyDto, ListApiKeysPage } from "../../../../sdk/src/generated/types.ts";
 import { call } from "../../app/api.ts";
 import { now } from "../../app/format.ts";
 import { query } from "../../app/router.ts";
@@ -14,50 +9,26 @@ import { keysTexts } from "../../texts/keys.ts";
 
 const words = keysTexts;
 
-/** A key with whether a new one has taken its place lately. */
-type ListedKey = ApiKeyDto & { isReplaced: boolean };
-
 const PAGE_ROWS = 50;
 
 /** Reads the page of keys that the address names. */
-export async function loadKeys(signal: AbortSignal): Promise<{ data: ListedKey[]; paging: Paging }> {
+export function loadKeys(signal: AbortSignal): Promise<ListApiKeysPage> {
   const { before, after } = query.value;
-  const { data, paging } = await call<ListApiKeysPage>("GET", "/api/keys", {
-    query: { before, after, limit: PAGE_ROWS },
-    signal,
-  });
-  const replaced = data.some(mayBeReplaced) ? await readReplaced(signal) : [];
-  return { data: data.map((key) => ({ ...key, isReplaced: replaced.includes(key.id) })), paging };
-}
-
-/** The longest time that a key works after it was replaced. */
-const MAX_GRACE_MS = 7 * 86_400_000;
-
-const mayBeReplaced = ({ revoked_at, expires_at }: ApiKeyDto): boolean =>
-  revoked_at === null && expires_at !== null && Date.parse(expires_at) - Date.now() <= MAX_GRACE_MS;
-
-/** The keys that were rotated so lately that they may still work. Only the audit log says so. */
-async function readReplaced(signal: AbortSignal): Promise<(string | null)[]> {
-  const since = new Date(Date.now() - MAX_GRACE_MS).toISOString();
-  const { data } = await call<ListAuditEntriesPage>("GET", "/api/audit", {
-    query: { action: "key.rotated", since, limit: 100 },
-    signal,
-  });
-  return data.map(({ target }) => target);
+  return call("GET", "/api/keys", { query: { before, after, limit: PAGE_ROWS }, signal });
 }
 
 type KeyState = "active" | "replaced" | "expired" | "revoked";
 
-function stateOf({ revoked_at, expires_at, isReplaced }: ListedKey): KeyState {
+function stateOf({ revoked_at, expires_at, replaced_by }: ApiKeyDto): KeyState {
   const present = Math.max(now.value, Date.now());
   if (revoked_at !== null) return "revoked";
   if (expires_at !== null && Date.parse(expires_at) <= present) return "expired";
-  return isReplaced ? "replaced" : "active";
+  return replaced_by === null ? "active" : "replaced";
 }
 
-const isEnded = (key: ListedKey): boolean => stateOf(key) === "revoked" || stateOf(key) === "expired";
+const isEnded = (key: ApiKeyDto): boolean => stateOf(key) === "revoked" || stateOf(key) === "expired";
 
-const COLUMNS: readonly Column<ListedKey>[] = [
+const COLUMNS: readonly Column<ApiKeyDto>[] = [
   {
     title: words.columns.name,
     isMain: true,
@@ -101,7 +72,7 @@ function creatorOf(user: ApiKeyDto["created_by"]): string {
 }
 
 /** The state of a key, and since or until when it has it. */
-function KeyStatus({ listed }: { listed: ListedKey }) {
+function KeyStatus({ listed }: { listed: ApiKeyDto }) {
   const state = stateOf(listed);
   const { revoked_at, expires_at } = listed;
   if (state === "revoked" || state === "expired")
@@ -125,7 +96,7 @@ export interface KeyAction {
 }
 
 interface KeyTableProps {
-  keys: readonly ListedKey[];
+  keys: readonly ApiKeyDto[];
   onAsk(asked: KeyAction): void;
 }
 
@@ -143,7 +114,7 @@ export const KeyTable = ({ keys, onAsk }: KeyTableProps) => (
   />
 );
 
-const KeyButtons = ({ listed, onAsk }: { listed: ListedKey } & Pick<KeyTableProps, "onAsk">) =>
+const KeyButtons = ({ listed, onAsk }: { listed: ApiKeyDto } & Pick<KeyTableProps, "onAsk">) =>
   isEnded(listed) ? null : (
     <span class="key-actions">
       {stateOf(listed) === "active" && (

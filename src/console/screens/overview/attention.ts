@@ -6,6 +6,7 @@ import type {
 } from "../../../../sdk/src/generated/types.ts";
 import type { Query } from "../../app/router.ts";
 import { overviewTexts } from "../../texts/overview.ts";
+import { endsSoon } from "../ad-access.ts";
 import type { Findings } from "./findings.ts";
 
 const words = overviewTexts.attention;
@@ -80,7 +81,6 @@ const findChannels = ({ channels = [] }: Findings, nameOf: NameOf): Attention[] 
   }));
 
 const DAY_MS = 86_400_000;
-const WARNING_MS = 14 * DAY_MS;
 
 /** Accounts that were revoked longer ago are taken for given up: they cannot be removed. */
 const REVOKED_MS = 30 * DAY_MS;
@@ -88,9 +88,7 @@ const REVOKED_MS = 30 * DAY_MS;
 /** Accounts of one grant share its token. */
 function findAdAccess({ adAccounts = [] }: Findings, now: number): Attention[] {
   const expiring = adAccounts
-    .filter(
-      ({ status, token_expires_at: at }) => status === "active" && at && Date.parse(at) - now < WARNING_MS,
-    )
+    .filter((account) => account.status === "active" && endsSoon(account, now))
     .sort((one, other) => String(one.token_expires_at).localeCompare(String(other.token_expires_at)));
   const revoked = adAccounts.filter(
     ({ status, last_synced_at }) => status === "revoked" && now - Date.parse(last_synced_at) < REVOKED_MS,

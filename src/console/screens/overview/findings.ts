@@ -44,12 +44,16 @@ const readRows = async <Row>(
   query: CallOptions["query"] = {},
 ): Promise<Row[]> => (await read<{ data: Row[] }>(path, signal, { limit: MAX_LISTED, ...query })).data;
 
+/** When the event that has waited longest was accepted; null when none waits. */
+export const oldestEventAt = ({ data }: QueueStatsDto): string | null =>
+  data.flatMap(({ oldest_waiting_at }) => oldest_waiting_at ?? []).sort()[0] ?? null;
+
 /** Reads what waits for the backend, and the event that has waited longest. */
 async function readQueue(signal: AbortSignal): Promise<Findings> {
   const queue = await read<QueueStatsDto>("/api/stats/queue", signal);
-  const times = queue.data.flatMap(({ oldest_waiting_at }) => oldest_waiting_at ?? []).sort();
-  if (times[0] === undefined) return { queue };
-  const query = { status: "pending", until: times[0], limit: 1 };
+  const until = oldestEventAt(queue);
+  if (until === null) return { queue };
+  const query = { status: "pending", until, limit: 1 };
   const [oldestWaiting] = await readRows<EventDto>("/api/webhooks/events", signal, query);
   return { queue, oldestWaiting };
 }

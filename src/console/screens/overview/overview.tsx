@@ -11,7 +11,7 @@ import { EVENT_STATISTICS, LAST_24_HOURS, MESSAGE_STATISTICS, type Period } from
 import { AttentionList } from "./attention-list.tsx";
 import { Checklist, isNewClient } from "./checklist.tsx";
 import { FiguresPanel } from "./figures.tsx";
-import { type FindingsReply, readFindings } from "./findings.ts";
+import { type FindingsReply, oldestEventAt, readFindings } from "./findings.ts";
 
 const PERIODS: readonly [Period, ...Period[]] = [
   LAST_24_HOURS,
@@ -49,7 +49,6 @@ export function Overview() {
 function Activities({ findings }: { findings: Loaded<FindingsReply> }) {
   const period = PERIODS.find(({ name }) => name === query.value.period) ?? LAST_24_HOURS;
   const queue = findings.value?.findings.queue;
-  const times = queue?.data.flatMap(({ oldest_waiting_at }) => oldest_waiting_at ?? []).sort();
   return (
     <>
       <PeriodLinks present={period} />
@@ -68,7 +67,7 @@ function Activities({ findings }: { findings: Loaded<FindingsReply> }) {
           period={period}
           accepted={words.figures.recordedEvents}
           succeeded={words.figures.delivered}
-          oldestAt={times && (times[0] ?? null)}
+          oldestAt={queue && oldestEventAt(queue)}
         />
       </div>
     </>
