@@ -32,7 +32,7 @@ import { heartbeat } from "../../workers/heartbeat.ts";
 import { type Breakers, createBreakers } from "../queue/breakers.ts";
 import { createQueueHold } from "../queue/queue-hold.ts";
 import { createRates, type Rates } from "../queue/rates.ts";
-import { createWakeUpClient } from "../queue/redis.ts";
+import { createReadConnector, type ReadConnector } from "../queue/redis.ts";
 import { createWakeUpConsumer } from "../queue/wake-ups.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { isClientId, isPrefixedId, newId } from "../runtime/ids.ts";
@@ -86,8 +86,9 @@ function dispatcherWorkers(container: DependencyContainer): Worker[] {
     isWritable: () => tags.length > 1 || redisState.isWritable(),
     liveDispatchers: ownHeartbeat.aliveCount,
   });
-  const events = createEventDelivery({ ...parts, worker, mayClaim, isHeld: hold.isHeld, breakers });
-  const messages = createMessageSending({ ...parts, worker, mayClaim, rates });
+  const claiming = { ...parts, worker, mayClaim, connectReader: createReadConnector(config, redis) };
+  const events = createEventDelivery({ ...claiming, isHeld: hold.isHeld, breakers });
+  const messages = createMessageSending({ ...claiming, rates });
   const limiters = { events: events.limiter, messages: messages.limiter };
   metrics.addCollector(createGauges({ db, redis, tags, breakers, limiters, metrics }));
   const everySecond = (name: Parameters<typeof repeat>[0]["name"], work: () => Promise<void>): Worker =>
@@ -135,6 +136,8 @@ interface ClaimingParts extends Resolved<typeof DISPATCHER_TOKENS> {
   worker: string;
   /** False while the queue is held, or this dispatcher's heartbeats are not recorded. */
   mayClaim(): boolean;
+  /** Connects the readers of wake-ups. */
+  connectReader: ReadConnector;
 }
 
 interface DeliveryParts extends ClaimingParts {
@@ -186,7 +189,7 @@ function createEventDelivery(parts: DeliveryParts) {
   const consumer = createWakeUpConsumer({
     lane: "events",
     tags,
-    connect: () => createWakeUpClient(config),
+    connect: parts.connectReader,
     waitForSlots: loop.waitForSlots,
     wake: (entries) =>
       loop.wake(entries.flatMap(([clientId]) => (isClientId(clientId) ? [{ isBulk: false, clientId }] : []))),
@@ -239,7 +242,7 @@ function createMessageSending(parts: ClaimingParts & { rates: Rates }) {
   const consumer = createWakeUpConsumer({
     lane: "outbound",
     tags,
-    connect: () => createWakeUpClient(config),
+    connect: parts.connectReader,
     waitForSlots: loop.waitForSlots,
     wake: (entries) => loop.wake(entries.filter(isOutboundEntry).map(toOutboundKey)),
     log,

@@ -31,7 +31,7 @@ export async function startRedis(options: RedisOptions): Promise<LocalServer> {
   const [file, pidFile] = [join(folder, "redis.conf"), join(folder, "redis.pid")];
   const previousPort = readPort(file);
   if (previousPort !== undefined)
-    await stopLeftover({ pidFile, marker: `redis-server 127.0.0.1:${previousPort}` }, "SIGTERM");
+    await stopLeftover({ pidFile, marker: `-server 127.0.0.1:${previousPort}` }, "SIGTERM");
   const port = requestedPort ?? (await freePort(previousPort));
   const password = readOrCreatePassword(join(folder, "password"));
   const settings = [

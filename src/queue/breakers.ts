@@ -287,14 +287,17 @@ function createBreakerStore(redis: RedisClient, tags: readonly number[]) {
       const answer = await redis.set(probeKeyOf(clientId), "1", "PX", PROBE_LEASE_MS, "NX").catch(() => "OK");
       return answer === "OK";
     },
-    /** Updates `known` from Redis, one tag at a time. */
+    /** Updates `known` from Redis. Those of a tag whose node does not answer stay as they are. */
     async refresh(known: Map<string, Breaker>): Promise<void> {
-      for (const tag of tags) {
+      const refreshTag = async (tag: number) => {
         const stored = await listBreakers(redis, tag);
         for (const clientId of known.keys())
           if (tagOf(clientId, tags) === tag && !stored.has(clientId)) known.delete(clientId);
         for (const [clientId, breaker] of stored) known.set(clientId, breaker);
-      }
+      };
+      const results = await Promise.allSettled(tags.map(refreshTag));
+      const failed = results.find(({ status }) => status === "rejected");
+      if (failed?.status === "rejected") throw failed.reason;
     },
   };
 }

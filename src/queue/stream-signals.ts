@@ -1,7 +1,7 @@
 import type { Redis } from "ioredis";
 import { onAbort, pause } from "../runtime/async/timeouts-and-retries.ts";
 import { SECOND } from "../runtime/durations.ts";
-import type { RedisClient } from "./redis.ts";
+import type { ReadConnector, RedisClient } from "./redis.ts";
 import { BLOCK_MS, createBlockingReader, entriesOf, taggedKey, tagOf } from "./wake-ups.ts";
 
 /**
@@ -12,8 +12,7 @@ import { BLOCK_MS, createBlockingReader, entriesOf, taggedKey, tagOf } from "./w
 interface SignalParts {
   redis: RedisClient;
   tags: readonly number[];
-  /** Opens a connection for blocking reads. */
-  connect(): RedisClient;
+  connect: ReadConnector;
 }
 
 export interface SignalListener {
@@ -48,7 +47,7 @@ export function createStreamSignals({ redis, tags, connect }: SignalParts): Stre
   ): Promise<void> {
     const streams = [eventsOf(tag), replaysOf(tag)];
     const positions = new Map<string, string>();
-    const reader = createBlockingReader(connect);
+    const reader = createBlockingReader(() => connect(eventsOf(tag)));
     onAbort(signal, reader.close);
     const readEntries = async (client: RedisClient) => {
       for (const stream of streams)

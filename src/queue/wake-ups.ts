@@ -6,7 +6,7 @@ import type { Log } from "../runtime/log.ts";
 import { createOutageLogger } from "../runtime/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import type { Database, Queryable } from "../store/database/database.ts";
-import { awaitConnection, type RedisClient } from "./redis.ts";
+import { awaitConnection, type ReadConnector, type RedisClient } from "./redis.ts";
 
 /**
  * A wake-up tells one of the dispatchers that a client has events to deliver, or a channel messages to send. It names no row
@@ -138,7 +138,7 @@ export async function notifyAfterCommit<T>(
 interface ConsumerParts {
   lane: WakeUpLane;
   tags: readonly number[];
-  connect(): RedisClient;
+  connect: ReadConnector;
   /** Waits until this dispatcher has slots for new rows: a full one leaves wake-ups to others. */
   waitForSlots(): Promise<number>;
   /** Called with the values of each entry. */
@@ -153,24 +153,23 @@ export function createWakeUpConsumer({ lane, tags, connect, waitForSlots, wake, 
   const stopping = new AbortController();
   const { signal } = stopping;
   const failingTags = new Set<number>();
+  const outageLogger = createOutageLogger(
+    log,
+    { unavailable: "stream_reader.failed", recovered: "stream_reader.recovered" },
+    { lane },
+  );
   let consuming: Promise<unknown> = Promise.resolve();
 
   async function consume(tag: number): Promise<void> {
-    const stream = taggedKey(tag, lane);
-    const reader = createWakeUpReader(stream, connect);
+    const reader = createWakeUpReader(taggedKey(tag, lane), connect);
     onAbort(signal, reader.close);
-    const outageLogger = createOutageLogger(
-      log,
-      { unavailable: "stream_reader.failed", recovered: "stream_reader.recovered" },
-      { stream },
-    );
     for (let delay = RETRY_DELAY_MS.first; !signal.aborted; ) {
       try {
         const slots = await waitForSlots();
         if (signal.aborted) return;
         const entries = await reader.read(slots);
         failingTags.delete(tag);
-        outageLogger.recovered();
+        if (failingTags.size === 0) outageLogger.recovered();
         delay = RETRY_DELAY_MS.first;
         wake(entries);
       } catch (error) {
@@ -226,8 +225,8 @@ export interface WakeUpReader {
 }
 
 /** Reads the wake-ups of a stream that no other dispatcher has read. */
-export function createWakeUpReader(stream: string, connect: () => RedisClient): WakeUpReader {
-  const reader = createBlockingReader(connect);
+export function createWakeUpReader(stream: string, connect: ReadConnector): WakeUpReader {
+  const reader = createBlockingReader(() => connect(stream));
   async function request(client: RedisClient, count: number): Promise<string[][]> {
     const answer = await (client as Redis).xreadgroup(
       ...(["GROUP", GROUP, CONSUMER, "COUNT", count, "BLOCK", BLOCK_MS, "NOACK"] as const),

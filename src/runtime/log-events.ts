@@ -129,8 +129,9 @@ export const LOG_EVENTS = {
     "A refused sign-in could not be written to the audit log; the sign-in stayed refused",
   "signup.completed": "A person connected a channel through an embedded signup",
   "signup.failed": "A step of an embedded signup failed; `step` and `code` give the reason",
-  "stream_reader.failed": "A Redis stream cannot be read; the dispatcher retries",
-  "stream_reader.recovered": "The Redis stream is read again",
+  "stream_reader.failed":
+    "Wake-ups of this lane cannot be read from Redis, or in a cluster from a node; the dispatcher retries",
+  "stream_reader.recovered": "All wake-ups of this lane are read again",
   "suspect_deliveries.failed":
     "Deliveries whose dispatchers died repeatedly cannot be claimed in Postgres; it is retried every second",
   "suspect_deliveries.recovered": "Deliveries whose dispatchers died repeatedly are claimed again",

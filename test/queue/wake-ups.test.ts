@@ -15,9 +15,9 @@ import { openQueueContext, type QueueContext } from "../fixtures/events/queue-ro
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 import {
   connectRedis,
-  createWakeUpClientFactory,
   openPatientRedis,
   openProducer,
+  openReadConnector,
   startRedisCluster,
 } from "../fixtures/servers/redis.ts";
 import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
@@ -38,8 +38,9 @@ for (const [kind, start, tagCount] of [
     const tags = tagsOf(config);
     t.equal(tags.length, tagCount);
     const notifier = createEventNotifier(redis, tags);
+    const connect = await openReadConnector(t, url);
     const reader = (tag: number) => {
-      const created = createWakeUpReader(taggedKey(tag, "events"), createWakeUpClientFactory(url));
+      const created = createWakeUpReader(taggedKey(tag, "events"), connect);
       t.teardown(() => created.close());
       return created;
     };
@@ -126,7 +127,7 @@ t.test("the stream is trimmed, and its unread entries are counted", async (t) =>
 
 t.test("a read fails when its connection is closed, before its time is over", async (t) => {
   const proxy = await startTcpProxy(t, await allocateRedisDatabase());
-  const reader = createWakeUpReader(STREAM, createWakeUpClientFactory(proxy.url));
+  const reader = createWakeUpReader(STREAM, await openReadConnector(t, proxy.url));
   t.teardown(() => reader.close());
   t.same(await reader.read(1), [], "creates the group");
   const reading = reader.read(1);

@@ -10,7 +10,7 @@ import { createRateLimit } from "../../http/rate-limit.ts";
 import { createBodyMemory } from "../../http/request/body-memory.ts";
 import { createUnsentAnswers } from "../../http/respond.ts";
 import { createHttpServer, type HttpServer } from "../../http/server.ts";
-import { createWakeUpClient } from "../../queue/redis.ts";
+import { createReadConnector } from "../../queue/redis.ts";
 import { createStreamPlaces } from "../../queue/stream-places.ts";
 import { createStreamSignals } from "../../queue/stream-signals.ts";
 import { type Config, readConfig } from "../../runtime/config/config.ts";
@@ -169,7 +169,7 @@ function createWebStreams(parts: Resolved<typeof STREAM_TOKENS>): OpenStreams {
   return createOpenStreams({
     poller: createStreamPoller({ db: db.forKey("event-streams"), log }),
     places: createStreamPlaces(redis, tags),
-    signals: createStreamSignals({ redis, tags, connect: () => createWakeUpClient(config) }),
+    signals: createStreamSignals({ redis, tags, connect: createReadConnector(config, redis) }),
     metrics,
     stopping: stopping.signal,
   });

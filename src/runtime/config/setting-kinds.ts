@@ -60,24 +60,63 @@ export const postgresUrl: Kind<string> = {
 };
 
 export interface RedisAddress {
+  /** URLs of the server, of some nodes of the cluster, or of the sentinels. The first has the user, password and database. */
   nodes: string[];
   cluster: boolean;
+  /** Set when `nodes` are sentinels. */
+  sentinel?: SentinelAccess;
 }
 
+interface SentinelAccess {
+  /** The name by which the sentinels know the primary. */
+  primary: string;
+  /** Of the sentinels themselves. */
+  username?: string;
+  password?: string;
+}
+
+const SENTINEL_PORT = "26379";
+const OWN_PARAMS = ["cluster", "sentinel", "sentinel_username", "sentinel_password"];
+
 export const redisAddress: Kind<RedisAddress> = {
-  expects: "a redis:// or rediss:// URL, or several separated by commas",
+  expects:
+    "a redis:// or rediss:// URL, several separated by commas, or redis://host:26379,host:26379/?sentinel=NAME",
   parse(value) {
-    const nodes = list(value);
-    const urls = nodes.map(parseUrl);
-    if (nodes.length === 0 || !urls.every((url) => url && /^rediss?:$/.test(url.protocol))) return undefined;
-    const cluster = nodes.length > 1 || urls[0]?.searchParams.get("cluster") === "true";
-    return { nodes: nodes.map(withoutClusterParam), cluster };
+    const urls = withSchemes(list(value)).map(parseUrl);
+    const [first, last] = [urls[0], urls.at(-1)];
+    if (!first || !last || !urls.every((url) => isRedisUrl(url, first))) return undefined;
+    // The path and the parameters of a list of hosts stand after the last one.
+    const sentinel = last.searchParams.get("sentinel");
+    const cluster = urls.length > 1 || first.searchParams.get("cluster") === "true";
+    if (sentinel === null) return { nodes: urls.map((url) => withoutOwnParams(url as URL)), cluster };
+    if (sentinel === "" || first.searchParams.has("cluster")) return undefined;
+    const [username, password] = ["username", "password"].map((name) =>
+      last.searchParams.get(`sentinel_${name}`),
+    );
+    first.pathname = last.pathname;
+    for (const url of urls) if (url?.port === "") url.port = SENTINEL_PORT;
+    return {
+      nodes: urls.map((url) => withoutOwnParams(url as URL)),
+      cluster: false,
+      sentinel: { primary: sentinel, ...(username ? { username } : {}), ...(password ? { password } : {}) },
+    };
   },
 };
 
-function withoutClusterParam(node: string): string {
-  const url = new URL(node);
-  url.searchParams.delete("cluster");
+/** In `redis://a:1,b:2` the scheme stands before the first host only. */
+function withSchemes(entries: readonly string[]): string[] {
+  const scheme = /^\w+:\/\//.exec(entries[0] ?? "")?.[0] ?? "";
+  return entries.map((entry) => (entry.includes("://") ? entry : scheme + entry));
+}
+
+const isRedisUrl = (url: URL | undefined, first: URL): boolean =>
+  url !== undefined &&
+  /^rediss?:$/.test(url.protocol) &&
+  url.protocol === first.protocol &&
+  url.hostname !== "";
+
+function withoutOwnParams(url: URL): string {
+  for (const name of OWN_PARAMS) url.searchParams.delete(name);
   return url.href;
 }
 

@@ -108,7 +108,7 @@ t.test("web, Postgres and Redis can fail: the processes recover, and no webhook 
   const hasNoStream = (dispatcher: RunningProcess) =>
     dispatcher
       .lines()
-      .findLast(({ event, stream }) => String(event).startsWith("stream_reader.") && stream === "{18}:events")
+      .findLast(({ event, lane }) => String(event).startsWith("stream_reader.") && lane === "events")
       ?.event === "stream_reader.failed";
   await withTraffic("frozen", async ({ acknowledged }) => {
     process.kill(redis.pid, "SIGSTOP");
