@@ -1,18 +1,18 @@
-/** `npm test`: runs every check of the project on private servers; `npm test -- test/http/lists.test.ts` runs single files. */
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+/**
+ * `npm test`: runs every check of the project on private servers; `npm test -- test/http/lists.test.ts` runs single files,
+ * `npm test -- --redis=valkey-server ...` with another server as Redis.
+ */
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { ensurePrograms } from "../src/local/programs.ts";
-import { startServers } from "../src/local/servers.ts";
+import { parseArgs } from "node:util";
+import { ensurePrograms, type Program, REDIS } from "../src/local/programs.ts";
 import { runChecks } from "./driver/checks.ts";
-import { stopChildren } from "./driver/children.ts";
-import { testEnvironment } from "./driver/environment.ts";
 import { type Outcome, say, saySlowest, saySummary } from "./driver/outcomes.ts";
-import { makeTemplateDatabase } from "./driver/template-database.ts";
+import { withTestServers } from "./driver/servers.ts";
 import { runFiles, testFiles } from "./driver/test-files.ts";
+import { ensureValkey } from "./driver/valkey.ts";
 import { processorSeconds, stolenSeconds } from "./fixtures/processes/processor-time.ts";
-import { volatileFolder } from "./fixtures/servers/folders.ts";
-import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
+import { REDIS_PROGRAMS, TEST_PROGRAMS, VALKEY } from "./fixtures/servers/programs.ts";
 
 /** More runners than cores, because most files wait more than they compute. */
 const RUNNER_COUNT = availableParallelism() + 4;
@@ -31,26 +31,22 @@ async function runAll(env: Record<string, string>): Promise<Outcome[]> {
   return [...checks, ...outcomes, ...(await runFiles({ ...files, runners: RUNNER_COUNT, env }))];
 }
 
-async function main(chosen: readonly string[]): Promise<Outcome[]> {
-  // All programs are ensured together, so that one message names all missing ones. Single files install their own.
-  if (chosen.length === 0) ensurePrograms(TEST_PROGRAMS, process.env.PATH ?? "", say);
-  const folder = mkdtempSync(join(volatileFolder(), "herald-test-"));
-  chmodSync(folder, 0o711);
-  const options = { folder, env: testEnvironment(), durable: false, redisDatabases: 1_000, say };
-  const { DATABASE_URL, REDIS_URL, stop } = await startServers(options);
-  try {
-    await makeTemplateDatabase(DATABASE_URL, REDIS_URL);
-    const servers = { TEST_DATABASE_URL: DATABASE_URL, TEST_REDIS_URL: REDIS_URL };
-    const env = testEnvironment(servers);
-    return await (chosen.length > 0 ? runInSequence(chosen, env) : runAll(env));
-  } finally {
-    await stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+/** The files to run, none for all; `--redis` names the server that runs as Redis. */
+function readOptions(args: readonly string[]): { files: string[]; redis: Program } {
+  const options = { redis: { type: "string", default: REDIS.name } } as const;
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const redis = REDIS_PROGRAMS.find(({ name }) => name === values.redis);
+  if (!redis) throw new Error(`--redis is one of ${REDIS_PROGRAMS.map(({ name }) => name).join(", ")}`);
+  return { files: positionals, redis };
 }
 
-// A signal stops the test files and checks; this process continues in order to stop the servers.
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stopChildren);
+async function main(args: readonly string[]): Promise<Outcome[]> {
+  const { files, redis } = readOptions(args);
+  if (redis === VALKEY) ensureValkey(say);
+  // All programs are ensured together, so that one message names all missing ones. Single files install their own.
+  if (files.length === 0) ensurePrograms(TEST_PROGRAMS, process.env.PATH ?? "", say);
+  return withTestServers(redis, (env) => (files.length > 0 ? runInSequence(files, env) : runAll(env)));
+}
 
 const [startedAt, stolenBefore] = [performance.now(), stolenSeconds()];
 const outcomes = await main(process.argv.slice(2)).catch((error: unknown): Outcome[] => {

@@ -13,6 +13,8 @@ interface ServersOptions {
   env: Environment;
   durable: boolean;
   redisDatabases?: number;
+  /** The server that runs as Redis. */
+  redisProgram?: Program;
   say(line: string): void;
 }
 
@@ -28,13 +30,14 @@ export async function startServers({
   env,
   durable,
   redisDatabases,
+  redisProgram = REDIS,
   say,
 }: ServersOptions): Promise<Servers> {
-  const needed: Program[] = [...(env.DATABASE_URL ? [] : [POSTGRES]), ...(env.REDIS_URL ? [] : [REDIS])];
+  const needed: Program[] = [...(env.DATABASE_URL ? [] : [POSTGRES]), ...(env.REDIS_URL ? [] : [redisProgram])];
   if (needed.length > 0) say(`Starting ${needed.map(({ name }) => name).join(" and ")} ...`);
   const programs = ensurePrograms(needed, env.PATH ?? "", say);
   mkdirSync(folder, { recursive: true, mode: 0o711 });
-  const [postgres, redis] = [programs.get(POSTGRES), programs.get(REDIS)];
+  const [postgres, redis] = [programs.get(POSTGRES), programs.get(redisProgram)];
   const databases = redisDatabases === undefined ? {} : { databases: redisDatabases };
   const starts = await Promise.allSettled([
     postgres ? startPostgres({ program: postgres, folder: postgresFolder(folder), durable }) : undefined,

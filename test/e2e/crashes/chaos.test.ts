@@ -56,7 +56,12 @@ t.test(
       receiver.releaseAnswers();
     };
 
-    const traffic = startTraffic({ address, pages, perSecond: 20, messagesPerWebhook: 4 });
+    const traffic = startTraffic({
+      nextAddress: () => address,
+      pages,
+      perSecond: 20,
+      messagesPerWebhook: 4,
+    });
     const untilMore = (what: string, count: () => number) => {
       const before = count();
       return until(`more messages are ${what}`, () => count() >= before + MESSAGES_PER_PHASE);

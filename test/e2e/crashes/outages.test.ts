@@ -59,7 +59,7 @@ t.test("web, Postgres and Redis can fail: the processes recover, and no webhook 
   /** Causes an outage during traffic; asserts that all events are delivered. */
   const withTraffic = async (name: string, causeOutage: (traffic: Traffic) => Promise<void>) => {
     const traffic = startTraffic({
-      address: web.address,
+      nextAddress: () => web.address,
       pages,
       perSecond: 10,
       messagesPerWebhook: 2,
@@ -135,7 +135,7 @@ t.test("web, Postgres and Redis can fail: the processes recover, and no webhook 
     return rows.some(({ message }) => receiver.isHeld(message));
   };
   const traffic = startTraffic({
-    address: web.address,
+    nextAddress: () => web.address,
     pages,
     perSecond: 10,
     messagesPerWebhook: 2,

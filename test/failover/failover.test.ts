@@ -1,0 +1,17 @@
+import { appendFileSync } from "node:fs";
+import t from "tap";
+import { CASES } from "./cases/index.ts";
+import { CASES_VARIABLE, RESULTS_VARIABLE } from "./frame/case.ts";
+
+/** `npm run test:failover` names the cases and the file for their rows. */
+const names = process.env[CASES_VARIABLE]?.split(",") ?? [];
+
+for (const { name, run } of CASES.filter((each) => names.includes(each.name)))
+  t.test(name, async (t) => {
+    const measurement = await run(t);
+    if (t.passing())
+      appendFileSync(
+        process.env[RESULTS_VARIABLE] as string,
+        `${JSON.stringify({ name, ...measurement })}\n`,
+      );
+  });
