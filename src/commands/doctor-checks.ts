@@ -1,6 +1,3 @@
-import { awaitConnection, createProducerClient } from "../queue/redis.ts";
-import { isWriteRefusal, probeRedisWrites } from "../queue/redis-state.ts";
-import { tagsOf } from "../queue/wake-ups.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { MAX_CLOCK_DIFFERENCE_MS, MAX_TRANSACTION_AGE_MS } from "../runtime/deadlines.ts";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
@@ -32,16 +29,16 @@ const problem =
   (check: string, message: string, fix: string): Finding => ({ check, status, message, fix });
 
 export const failed = problem("failed");
-const warning = problem("warning");
+export const warning = problem("warning");
 
-const rootCauseMessage = (error: unknown): string => {
+export const rootCauseMessage = (error: unknown): string => {
   const { message, code, cause } = (error ?? {}) as { message?: string; code?: string; cause?: unknown };
   // fetch's own message only says that it failed; the cause has the reason.
   return cause instanceof Error ? rootCauseMessage(cause) : message || code || "no reason given";
 };
 
 /** How long each server may take to answer. */
-const ANSWER_TIMEOUT_MS = 5 * SECOND;
+export const ANSWER_TIMEOUT_MS = 5 * SECOND;
 
 /** Host and port only: the URL may contain a password. */
 const hostOf = (address: string) => new URL(address).host;
@@ -219,32 +216,6 @@ export async function examineTransactions(db: Database): Promise<Finding> {
     `the database role may not see the transactions of other roles: event streams read the last ${minutes} minutes of events each time`,
     "grant pg_read_all_stats to the role in DATABASE_URL, and keep track_activities on",
   );
-}
-
-const ACCEPT_WRITES =
-  "use the primary in REDIS_URL, raise maxmemory, repair its snapshots or replicas, or allow this user to write";
-
-type RedisSettings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;
-
-export async function examineRedis(settings: RedisSettings): Promise<Finding> {
-  const [first = ""] = settings.REDIS_URL.nodes;
-  const redis = createProducerClient(settings);
-  let fault: unknown;
-  redis.on("error", (error) => {
-    fault = error;
-  });
-  try {
-    await awaitConnection(redis, ANSWER_TIMEOUT_MS);
-    await probeRedisWrites(redis, { tags: tagsOf(settings), timeoutMs: ANSWER_TIMEOUT_MS });
-    return ok("redis", `${hostOf(first)} answers and accepts writes`);
-  } catch (error) {
-    if (isWriteRefusal(error))
-      return failed("redis", `${hostOf(first)} refuses writes: ${rootCauseMessage(error)}`, ACCEPT_WRITES);
-    const fix = "start the server, or correct REDIS_URL (host, password, rediss:// and REDIS_TLS_VERIFY)";
-    return failed("redis", `${hostOf(first)} cannot be used: ${rootCauseMessage(fault ?? error)}`, fix);
-  } finally {
-    redis.disconnect();
-  }
 }
 
 const PLATFORMS = [

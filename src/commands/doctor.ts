@@ -7,12 +7,12 @@ import {
   examineIdentityProvider,
   examinePlatforms,
   examinePostgres,
-  examineRedis,
   examineTransactions,
   type Finding,
   failed,
   ok,
 } from "./doctor-checks.ts";
+import { examineRedis } from "./doctor-redis.ts";
 
 interface DoctorResult {
   healthy: boolean;

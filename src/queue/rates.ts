@@ -52,7 +52,7 @@ const RETRY_MS = 1 * SECOND;
 /** After the first failed TAKE no tokens are taken for this time: other dispatchers may still use the whole rate. */
 const DOUBT_MS = 250;
 /**
- * Longer than a pause between connection attempts (5 s), a probe (1 s) and RETRY_MS together. Two dispatchers that return
+ * Longer than an attempt to connect (5 s), a probe (1 s) and RETRY_MS together. Two dispatchers that return
  * a second apart would otherwise use the tokens of half a second too many.
  */
 const RETURNING_MS = 8 * SECOND;

@@ -51,9 +51,12 @@ export function createRedisState({
   let lateAnswers = 0;
   let connectionError: unknown;
   let probing: Promise<void> = Promise.resolve();
-  // A command on a closed connection fails without the reason, which only this event has.
+  // A command on a closed connection fails without the reason, which only these events have.
   redis.on("error", (error) => {
     connectionError = error;
+  });
+  redis.on("node error", ({ message }: Error, address: string) => {
+    connectionError = new Error(`${address}: ${message}`);
   });
 
   async function probe(): Promise<void> {

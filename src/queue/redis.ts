@@ -18,19 +18,22 @@ type ClientOptions = Pick<
   | "maxRetriesPerRequest"
   | "password"
   | "retryStrategy"
+  | "socketTimeout"
   | "tls"
   | "username"
 >;
 
-/** Retries without end, starting at 200 ms: Redis may be unavailable at the start and at any later time. */
-const backOff = (maxDelayMs: number) => (attempt: number) => Math.min(200 * 2 ** (attempt - 1), maxDelayMs);
+/** Retries without end, at 200 ms to a second: Redis may be unavailable at the start and at any later time. */
+const backOff = (attempt: number): number => Math.min(200 * 2 ** (attempt - 1), 1 * SECOND);
 
 const COMMAND_TIMEOUT_MS = 500;
+/** A connection without an answer for so many timeouts of a command is closed. */
+const MAX_LATE_COMMANDS = 4;
 const FAIL_FAST = {
   lazyConnect: true,
   maxRetriesPerRequest: 1,
   connectTimeout: 5 * SECOND,
-  retryStrategy: backOff(5 * SECOND),
+  retryStrategy: backOff,
 } as const satisfies ClientOptions;
 /** A blocking read is abandoned when its connection closes, also to a node that hangs, and its reader opens another one. */
 const FAIL_ON_CLOSE = {
@@ -49,7 +52,8 @@ export function createProducerClient(
   settings: RedisSettings,
   commandTimeout = COMMAND_TIMEOUT_MS,
 ): RedisClient {
-  const options = { ...FAIL_FAST, commandTimeout };
+  // A connection to a server that hangs, or whose machine is gone, is replaced: another server may be the primary now.
+  const options = { ...FAIL_FAST, commandTimeout, socketTimeout: MAX_LATE_COMMANDS * commandTimeout };
   const client = settings.REDIS_URL.cluster
     ? createCluster(settings, options)
     : createServerClient(settings, { ...options, enableOfflineQueue: false });
@@ -83,9 +87,11 @@ export function createReadConnector(settings: RedisSettings, redis: RedisClient)
 
 /** The address of the node that the cluster client knows as the primary of the key. */
 function primaryOf(cluster: Cluster, key: string): string | undefined {
-  const slot = new Command("get", [key]).getSlot() as number;
-  return cluster.slots[slot]?.[0];
+  return cluster.slots[slotOf(key)]?.[0];
 }
+
+/** The slot of a Redis Cluster that has the key. */
+export const slotOf = (key: string): number => new Command("get", [key]).getSlot() as number;
 
 /** The last colon: an IPv6 address has several. */
 function splitAddress(address: string): [host: string, port: number] {
@@ -99,8 +105,8 @@ function withoutPrintedErrors<T extends RedisClient>(client: T): T {
   return client;
 }
 
-/** Attempts to reach a sentinel that does not answer, or that has another view than the others. */
-const SENTINEL_RETRY_MS = 1 * SECOND;
+/** A sentinel that does not answer for so long is passed over. */
+const SENTINEL_TIMEOUT_MS = 1 * SECOND;
 
 /** A client of one server: the one of REDIS_URL, or the primary that the sentinels name. */
 function createServerClient(settings: RedisSettings, options: ClientOptions): Redis {
@@ -111,20 +117,15 @@ function createServerClient(settings: RedisSettings, options: ClientOptions): Re
     ...options,
     ...accessOf(settings),
     name: sentinel.primary,
-    db: Number(new URL(firstNode(settings)).pathname.slice(1)),
-    sentinels: nodes.map((node) => {
-      const { hostname, port } = new URL(node);
-      return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) };
-    }),
+    db: databaseOf(settings),
+    sentinels: nodes.map(endpointOf),
     ...(username === undefined ? {} : { sentinelUsername: username }),
     ...(password === undefined ? {} : { sentinelPassword: password }),
     ...(isTls(settings)
       ? { enableTLSForSentinelMode: true, sentinelTLS: tlsOf(settings).tls as object }
       : {}),
-    sentinelCommandTimeout: SENTINEL_RETRY_MS,
-    sentinelRetryStrategy: backOff(SENTINEL_RETRY_MS),
-    // Without it a client stays connected to a former primary that hangs.
-    failoverDetector: true,
+    sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
+    sentinelRetryStrategy: backOff,
   });
 }
 
@@ -142,14 +143,19 @@ const createCluster = (settings: RedisSettings, options: ClientOptions): Cluster
     slotsRefreshInterval: SLOTS_REFRESH_MS,
     slotsRefreshTimeout: COMMAND_TIMEOUT_MS,
     maxRedirections: MAX_REDIRECTIONS,
-    clusterRetryStrategy: FAIL_FAST.retryStrategy,
-    clusterNodeRetryStrategy: (attempt) =>
-      attempt > MAX_NODE_RECONNECTS ? null : backOff(1 * SECOND)(attempt),
+    clusterRetryStrategy: backOff,
+    clusterNodeRetryStrategy: (attempt) => (attempt > MAX_NODE_RECONNECTS ? null : backOff(attempt)),
     redisOptions: { ...options, ...accessOf(settings) },
   });
 
+/** Host and port, without the brackets of an IPv6 address. */
+export function endpointOf(url: string): { host: string; port: number } {
+  const { hostname, port } = new URL(url);
+  return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) };
+}
+
 /** User, password and TLS of a server whose address is not in REDIS_URL. */
-function accessOf(settings: RedisSettings): ClientOptions {
+export function accessOf(settings: RedisSettings): ClientOptions {
   const { username, password } = new URL(firstNode(settings));
   return {
     ...tlsOf(settings),
@@ -158,11 +164,15 @@ function accessOf(settings: RedisSettings): ClientOptions {
   };
 }
 
+/** The database of the server that the sentinels name. */
+export const databaseOf = (settings: RedisSettings): number =>
+  Number(new URL(firstNode(settings)).pathname.slice(1));
+
 const firstNode = ({ REDIS_URL }: RedisSettings) => REDIS_URL.nodes[0] as string;
 
 const isTls = (settings: RedisSettings): boolean => firstNode(settings).startsWith("rediss:");
 
-const tlsOf = (settings: RedisSettings): ClientOptions =>
+export const tlsOf = (settings: RedisSettings): ClientOptions =>
   isTls(settings) ? { tls: { rejectUnauthorized: settings.REDIS_TLS_VERIFY } } : {};
 
 /**

@@ -17,7 +17,8 @@ import { HOUR, MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import { refreshBreakers } from "../../workers/dispatcher/delivering/deliver-event.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { openQueueContext } from "../fixtures/events/queue-rows.ts";
-import { connectRedis, openProducer, startRedisCluster } from "../fixtures/servers/redis.ts";
+import { connectRedis, openProducer } from "../fixtures/servers/redis.ts";
+import { startOneNodeCluster } from "../fixtures/servers/redis-cluster.ts";
 
 const FAILED_CALL = { isFailure: true, isProbe: false };
 
@@ -53,6 +54,15 @@ t.test("a breaker opens for 5 s after five failures in a row, in all dispatchers
   clock.now += 5 * SECOND;
   t.equal(other.stateOf(failing).state, "half_open");
   t.same(other.counts(), { open: 0, half_open: 1 });
+});
+
+t.test("breakers of one tag are read while those of another cannot be", async (t) => {
+  const { redis, one, other } = await twoBreakers(t, [18, 32]);
+  const readable = { clientId: `${randomUUID().slice(0, -2)}01`, origin: "https://a.example" };
+  await failTimes(one, readable, 5);
+  await redis.set("{18}:breakers", "no table");
+  await t.rejects(other.refresh(), { message: /WRONGTYPE/ });
+  t.equal(other.stateOf(readable).state, "open");
 });
 
 t.test("the log names the client and origin of each breaker that opens or closes", async (t) => {
@@ -240,7 +250,7 @@ t.test("each dispatcher keeps its own breakers without Redis", async (t) => {
 });
 
 t.test("breakers work in a Redis Cluster", async (t) => {
-  const { clock, one, other } = await twoBreakers(t, [18, 32, 50], await startRedisCluster(t));
+  const { clock, one, other } = await twoBreakers(t, [18, 32, 50], await startOneNodeCluster(t));
   const destinations = Array.from({ length: 12 }, newDestination);
   for (const failing of destinations) await failTimes(one, failing, 5);
   await other.refresh();

@@ -6,6 +6,7 @@ import { createMetrics } from "../../src/runtime/metrics.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 import { connectRedis, openProducer } from "../fixtures/servers/redis.ts";
+import { type RedisNode, startCluster } from "../fixtures/servers/redis-cluster.ts";
 import { REFUSALS, startRefusingRedis, whileFrozen } from "../fixtures/servers/redis-refusals.ts";
 import { until } from "../fixtures/until.ts";
 
@@ -74,6 +75,15 @@ t.test("an unreachable Redis is logged at the start, with the reason", async (t)
   const { state, lines } = await startState(t, openProducer(t));
   t.match(lines, [{ event: "redis.unavailable", level: "warn", err: /ECONNREFUSED/ }]);
   t.notOk(state.isWritable());
+});
+
+t.test("the reason of an outage names the node of a cluster", async (t) => {
+  const { url, nodes } = await startCluster(t, { primaries: 1, replicas: 0 });
+  const [node] = nodes as [RedisNode];
+  const { lines, untilLogged } = await startState(t, await connectRedis(t, url));
+  node.signal("SIGKILL");
+  await untilLogged("redis.unavailable");
+  t.match(lines, [{ err: new RegExp(`^127\\.0\\.0\\.1:${node.port}: `) }]);
 });
 
 t.test("a single late answer is no outage, two in a row are", async (t) => {

@@ -4,12 +4,8 @@ import { isWriteRefusal, probeRedisWrites } from "../../src/queue/redis-state.ts
 import { tagsOf } from "../../src/queue/wake-ups.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
-import {
-  connectRedis,
-  openProducer,
-  startPrivateRedis,
-  startRedisCluster,
-} from "../fixtures/servers/redis.ts";
+import { connectRedis, openProducer, startPrivateRedis } from "../fixtures/servers/redis.ts";
+import { startOneNodeCluster } from "../fixtures/servers/redis-cluster.ts";
 import { REFUSALS, startRefusingRedis, whileFrozen } from "../fixtures/servers/redis-refusals.ts";
 
 const CLUSTER_TAGS = [...tagsOf({ REDIS_URL: { cluster: true, nodes: [] } })];
@@ -56,7 +52,7 @@ t.test("a user without write permission is refused", async (t) => {
 });
 
 t.test("a node of a Redis Cluster that refuses writes is found", async (t) => {
-  const url = await startRedisCluster(t);
+  const url = await startOneNodeCluster(t);
   const redis = await connectRedis(t, url);
   await probe(redis, CLUSTER_TAGS);
   const admin = await connectRedis(t, url.replace("?cluster=true", ""));

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import { type EventDraft, recordEvents } from "../../src/domain/events/record-events.ts";
+import { slotOf } from "../../src/queue/redis.ts";
 import {
   countUnread,
   createEventNotifier,
@@ -18,8 +19,8 @@ import {
   openPatientRedis,
   openProducer,
   openReadConnector,
-  startRedisCluster,
 } from "../fixtures/servers/redis.ts";
+import { startOneNodeCluster } from "../fixtures/servers/redis-cluster.ts";
 import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 import { startTcpProxy } from "../fixtures/servers/tcp-proxy.ts";
 import { until } from "../fixtures/until.ts";
@@ -29,7 +30,7 @@ const STREAM = "{18}:events";
 
 for (const [kind, start, tagCount] of [
   ["one Redis", allocateRedisDatabase, 1],
-  ["a Redis Cluster", startRedisCluster, 12],
+  ["a Redis Cluster", startOneNodeCluster, 12],
 ] as const)
   t.test(`wake-ups in ${kind}`, async (t) => {
     const url = await start(t);
@@ -79,6 +80,30 @@ for (const [kind, start, tagCount] of [
       t.same(await reading.read(1), [[clientId]]);
     });
   });
+
+t.test("clusters of 3, 4, 6 and 12 primaries with equal ranges get equal shares of the tags", async (t) => {
+  const tags = tagsOf({ REDIS_URL: { cluster: true, nodes: [] } });
+  const slots = tags.map((tag) => slotOf(taggedKey(tag, "events")));
+  for (const primaries of [3, 4, 6, 12]) {
+    const counts = new Array<number>(primaries).fill(0);
+    for (const slot of slots) {
+      const primary = Math.floor((slot * primaries) / 16_384);
+      counts[primary] = (counts[primary] as number) + 1;
+    }
+    t.same(counts, new Array(primaries).fill(tags.length / primaries), `${primaries} primaries`);
+  }
+  const client = (byte: number) => `${randomUUID().slice(0, -2)}${byte.toString(16).padStart(2, "0")}`;
+  const perTag = new Map<number, number>();
+  for (let byte = 0; byte < 256; byte++) {
+    const tag = tagOf(client(byte), tags);
+    perTag.set(tag, (perTag.get(tag) ?? 0) + 1);
+  }
+  t.same([...perTag.keys()].sort(), [...tags].sort(), "each tag has clients");
+  t.ok(
+    [...perTag.values()].every((count) => count === 21 || count === 22),
+    "and equally many",
+  );
+});
 
 const drafts = ({ clientId }: QueueContext, count: number): EventDraft[] =>
   Array.from({ length: count }, () => ({ clientId, type: "message.received", key: "chatapp", data: {} }));

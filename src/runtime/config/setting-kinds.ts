@@ -82,26 +82,22 @@ export const redisAddress: Kind<RedisAddress> = {
   expects:
     "a redis:// or rediss:// URL, several separated by commas, or redis://host:26379,host:26379/?sentinel=NAME",
   parse(value) {
-    const urls = withSchemes(list(value)).map(parseUrl);
-    const [first, last] = [urls[0], urls.at(-1)];
-    if (!first || !last || !urls.every((url) => isRedisUrl(url, first))) return undefined;
-    // The path and the parameters of a list of hosts stand after the last one.
-    const sentinel = last.searchParams.get("sentinel");
-    const cluster = urls.length > 1 || first.searchParams.get("cluster") === "true";
-    if (sentinel === null) return { nodes: urls.map((url) => withoutOwnParams(url as URL)), cluster };
-    if (sentinel === "" || first.searchParams.has("cluster")) return undefined;
-    const [username, password] = ["username", "password"].map((name) =>
-      last.searchParams.get(`sentinel_${name}`),
-    );
-    first.pathname = last.pathname;
-    for (const url of urls) if (url?.port === "") url.port = SENTINEL_PORT;
-    return {
-      nodes: urls.map((url) => withoutOwnParams(url as URL)),
-      cluster: false,
-      sentinel: { primary: sentinel, ...(username ? { username } : {}), ...(password ? { password } : {}) },
-    };
+    const urls = parseRedisUrls(value);
+    if (urls === undefined) return undefined;
+    const isCluster = paramOf(urls, "cluster") === "true";
+    const primary = paramOf(urls, "sentinel");
+    if (primary === undefined)
+      return { nodes: urls.map(withoutOwnParams), cluster: isCluster || urls.length > 1 };
+    if (primary === "" || isCluster) return undefined;
+    return { nodes: sentinelNodes(urls), cluster: false, sentinel: { primary, ...sentinelAccess(urls) } };
   },
 };
+
+function parseRedisUrls(value: string): URL[] | undefined {
+  const urls = withSchemes(list(value)).map(parseUrl);
+  const [first] = urls;
+  return first && urls.every((url) => isRedisUrl(url, first)) ? urls : undefined;
+}
 
 /** In `redis://a:1,b:2` the scheme stands before the first host only. */
 function withSchemes(entries: readonly string[]): string[] {
@@ -109,15 +105,53 @@ function withSchemes(entries: readonly string[]): string[] {
   return entries.map((entry) => (entry.includes("://") ? entry : scheme + entry));
 }
 
-const isRedisUrl = (url: URL | undefined, first: URL): boolean =>
+const isRedisUrl = (url: URL | undefined, first: URL): url is URL =>
   url !== undefined &&
   /^rediss?:$/.test(url.protocol) &&
   url.protocol === first.protocol &&
-  url.hostname !== "";
+  url.hostname !== "" &&
+  /^\/?\d*$/.test(url.pathname) &&
+  isDecodable(url.username) &&
+  isDecodable(url.password);
+
+/** False when a "%" begins no escape sequence: the Redis client could not decode it. */
+function isDecodable(part: string): boolean {
+  try {
+    decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The parameters of a list of hosts stand after the last one, those of a list of URLs after any of them. */
+function paramOf(urls: readonly URL[], name: string): string | undefined {
+  // Unlike in a form, "+" is no space: a password may contain it.
+  const found = urls.map(({ search }) => new URLSearchParams(search.replaceAll("+", "%2B")).get(name));
+  return found.findLast((param) => param !== null) ?? undefined;
+}
+
+/** The sentinels with their ports. The path of a list of hosts stands after the last one, and the first URL gets it. */
+function sentinelNodes(urls: readonly URL[]): string[] {
+  const path = urls.findLast(({ pathname }) => pathname.length > 1)?.pathname ?? "/";
+  return urls.map((url, index) => {
+    const node = new URL(withoutOwnParams(url));
+    if (node.port === "") node.port = SENTINEL_PORT;
+    node.pathname = index === 0 ? path : "/";
+    return node.href;
+  });
+}
+
+function sentinelAccess(urls: readonly URL[]): Pick<SentinelAccess, "username" | "password"> {
+  const username = paramOf(urls, "sentinel_username");
+  const password = paramOf(urls, "sentinel_password");
+  return { ...(username ? { username } : {}), ...(password ? { password } : {}) };
+}
 
 function withoutOwnParams(url: URL): string {
-  for (const name of OWN_PARAMS) url.searchParams.delete(name);
-  return url.href;
+  const copy = new URL(url);
+  for (const name of OWN_PARAMS) copy.searchParams.delete(name);
+  return copy.href;
 }
 
 export interface EncryptionKey {

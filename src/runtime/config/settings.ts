@@ -131,7 +131,7 @@ export const SETTINGS = {
     fallbackLabel: "required; created by `npm start`",
     remedy: "add a Redis server to the app, or set it to redis://host:6379",
     meaning:
-      "`redis://` or `rediss://` URL; several comma-separated nodes or `?cluster=true` mean a Redis Cluster",
+      "`redis://` or `rediss://` URL; several comma-separated nodes or `?cluster=true` mean a Redis Cluster, `redis://:password@host:26379,host:26379/?sentinel=NAME` the primary that these sentinels name (`&sentinel_username=` and `&sentinel_password=` are for the sentinels)",
   }),
   REDIS_TLS_VERIFY: setting(flag, {
     fallback: "true",

@@ -6,7 +6,7 @@ import { readConfig } from "../../../src/runtime/config/config.ts";
 import { applyMigrations } from "../../../src/store/database/migrations.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { testSettings, unconnectedSettings } from "../../fixtures/processes/settings.ts";
-import { startRedisCluster } from "../../fixtures/servers/redis.ts";
+import { startOneNodeCluster } from "../../fixtures/servers/redis-cluster.ts";
 import { REFUSALS, startRefusingRedis, whileFrozen } from "../../fixtures/servers/redis-refusals.ts";
 import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
@@ -39,7 +39,7 @@ t.test("the process is ready when Postgres and Redis are reachable", async (t) =
 });
 
 t.test("the process is ready with a Redis Cluster", async (t) => {
-  const api = await startApi(t, { settings: { REDIS_URL: await startRedisCluster(t) } });
+  const api = await startApi(t, { settings: { REDIS_URL: await startOneNodeCluster(t) } });
   await untilReadinessIs(api, 200, READY);
 });
 

@@ -12,6 +12,8 @@ function problemsOf(env: Record<string, string | undefined>): readonly string[] 
   }
 }
 
+const redisOf = (REDIS_URL: string) => readConfig({ ...unconnectedSettings(), REDIS_URL }).REDIS_URL;
+
 const production = () => ({
   ...unconnectedSettings(),
   NODE_ENV: "production",
@@ -106,6 +108,19 @@ const WRONG: [string, string][] = [
   ["DATABASE_URL", "postgres://h/d?sslmode=maybe"],
   ["DATABASE_PREPARED", "yes"],
   ["REDIS_URL", "redis://a,http://b"],
+  ["REDIS_URL", "redis://a,rediss://b"],
+  ["REDIS_URL", "rediss://a,redis://b/?sentinel=herald"],
+  ["REDIS_URL", "a:26379,b:26379/?sentinel=herald"],
+  ["REDIS_URL", "redis://,b/?sentinel=herald"],
+  ["REDIS_URL", "redis://a,:26379/?sentinel=herald"],
+  ["REDIS_URL", "redis:///?sentinel=herald"],
+  ["REDIS_URL", "redis://a,b/?sentinel="],
+  ["REDIS_URL", "redis://a,b/?sentinel"],
+  ["REDIS_URL", "redis://a,b/?cluster=true&sentinel=herald"],
+  ["REDIS_URL", "redis://a?cluster=true,redis://b?sentinel=herald"],
+  ["REDIS_URL", "redis://a,b/db?sentinel=herald"],
+  ["REDIS_URL", "redis://a/db"],
+  ["REDIS_URL", "redis://:100%@a"],
   ["ENCRYPTION_KEYS", `k1:${Buffer.alloc(31).toString("base64")}`],
   ["ENCRYPTION_KEYS", `k1:${Buffer.alloc(32).toString("base64")},k1:${Buffer.alloc(32).toString("base64")}`],
   ["JWT_SECRET", "short"],
@@ -137,11 +152,48 @@ t.test("user tokens need a secret, or all three settings of an identity provider
 });
 
 t.test("several Redis nodes or ?cluster=true mean a Redis Cluster", async (t) => {
-  const redisOf = (REDIS_URL: string) => readConfig({ ...unconnectedSettings(), REDIS_URL }).REDIS_URL;
   t.same(redisOf("redis://a:1"), { nodes: ["redis://a:1"], cluster: false });
+  t.same(redisOf("redis://a:1/5"), { nodes: ["redis://a:1/5"], cluster: false });
   t.same(redisOf("rediss://a:1, rediss://b:2"), { nodes: ["rediss://a:1", "rediss://b:2"], cluster: true });
+  t.same(redisOf("rediss://:p@a:1,b:2"), { nodes: ["rediss://:p@a:1", "rediss://b:2"], cluster: true });
   t.same(redisOf("redis://a:1?cluster=true"), { nodes: ["redis://a:1"], cluster: true });
   t.same(redisOf("redis://a:1?cluster=true&family=6"), { nodes: ["redis://a:1?family=6"], cluster: true });
+});
+
+t.test("?sentinel=NAME means the primary that sentinels name", async (t) => {
+  const sentinel = { primary: "herald" };
+  t.same(redisOf("redis://a:1/?sentinel=herald"), { nodes: ["redis://a:1/"], cluster: false, sentinel });
+  t.same(
+    redisOf("rediss://user:p%40ss@a, [::1], b:3/2?sentinel=herald"),
+    {
+      nodes: ["rediss://user:p%40ss@a:26379/2", "rediss://[::1]:26379/", "rediss://b:3/"],
+      cluster: false,
+      sentinel,
+    },
+    "the port is 26379 unless it is given",
+  );
+  t.same(
+    redisOf("redis://:p@a:1/2?sentinel=herald,redis://:p@b:2?sentinel=herald"),
+    { nodes: ["redis://:p@a:1/2", "redis://:p@b:2/"], cluster: false, sentinel },
+    "a list of URLs",
+  );
+  t.same(
+    redisOf("redis://a:1?sentinel=herald,redis://b:2"),
+    { nodes: ["redis://a:1/", "redis://b:2/"], cluster: false, sentinel },
+    "the first of a list of URLs has the parameter",
+  );
+});
+
+t.test("sentinels have a user and password of their own", async (t) => {
+  const sentinelOf = (params: string) => redisOf(`redis://u:p@a,b/?sentinel=herald&${params}`).sentinel;
+  t.same(sentinelOf("sentinel_password=a%26b"), { primary: "herald", password: "a&b" });
+  t.same(sentinelOf("sentinel_password=a+b/c=="), { primary: "herald", password: "a+b/c==" });
+  t.same(sentinelOf("sentinel_username=u2&sentinel_password=p2"), {
+    primary: "herald",
+    username: "u2",
+    password: "p2",
+  });
+  t.same(sentinelOf("sentinel_username=&sentinel_password="), { primary: "herald" });
 });
 
 t.test("a complete set of settings is valid in production", async (t) => {

@@ -6,7 +6,7 @@ import { startBackend } from "../../fixtures/events/backends.ts";
 import { configureWebhook } from "../../fixtures/events/events.ts";
 import { insertClientWithLastByte, insertDueDeliveries } from "../../fixtures/events/queue-rows.ts";
 import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
-import { startRedisCluster } from "../../fixtures/servers/redis.ts";
+import { startOneNodeCluster } from "../../fixtures/servers/redis-cluster.ts";
 import { allocateRedisDatabase } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -53,7 +53,7 @@ async function start(t: Test, REDIS_URL: string) {
 
 for (const [kind, address] of [
   ["one Redis", allocateRedisDatabase],
-  ["a Redis Cluster", startRedisCluster],
+  ["a Redis Cluster", startOneNodeCluster],
 ] as const)
   t.test(`a dispatcher with ${kind}`, async (t) => {
     const all = await start(t, await address(t));
