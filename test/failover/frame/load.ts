@@ -100,11 +100,21 @@ export interface LoadResult {
   longestGapMs: number;
 }
 
+/** Messages that a case adds to the load by requests of its own. */
+export interface AddedMessages {
+  /** Received messages whose webhook was answered with 200. */
+  received: readonly string[];
+  /** Ids of the messages that were accepted, by channel. */
+  sent: ReadonlyMap<string, readonly string[]>;
+}
+
+const NO_MESSAGES: AddedMessages = { received: [], sent: new Map() };
+
 export interface Load {
   /** Messages whose webhook was answered with 200. */
   acknowledged: readonly string[];
   /** Stops the webhooks, and waits until all messages are sent and all events delivered. */
-  finish(): Promise<LoadResult>;
+  finish(added?: AddedMessages): Promise<LoadResult>;
   /** Median milliseconds from acknowledgement to arrival, of the messages acknowledged in a window; undefined for less than 10. */
   latency(
     window: { from: number; to: number },
@@ -118,13 +128,7 @@ const MIN_LATENCIES = 10;
 /** Webhooks arrive for all clients, and the channels send their backlogs. */
 export async function startLoad(population: Population, options: LoadOptions): Promise<Load> {
   const { db, clients, platform, arrivals } = population;
-  const backlogs = await Promise.all(
-    clients.flatMap(({ id, channelId }) =>
-      channelId === undefined
-        ? []
-        : insertSendBacklog(db, { tenant: { id }, channelId, count: options.backlog }),
-    ),
-  );
+  const backlogs = await insertBacklogs(population, options.backlog);
   const pages = clients.map(({ pageId }) => pageId);
   const startedAt = Date.now();
   const traffic = startTraffic({ ...options, pages, messagesPerWebhook: MESSAGES_PER_WEBHOOK });
@@ -133,7 +137,7 @@ export async function startLoad(population: Population, options: LoadOptions): P
 
   return {
     acknowledged: traffic.acknowledged,
-    async finish() {
+    async finish(added = NO_MESSAGES) {
       await traffic.stop();
       const stoppedAt = Date.now();
       await untilEmpty(db, "sends");
@@ -144,16 +148,17 @@ export async function startLoad(population: Population, options: LoadOptions): P
       const recorded = events.flatMap(({ message }) => message ?? []);
       const delivered = arrivals.map(({ eventId }) => eventId);
       const sent = receivedMessages(platform).map(({ id }) => id);
-      const queued = backlogs.flat();
+      const queues = backlogs.map(({ channelId, ids }) => [...ids, ...(added.sent.get(channelId) ?? [])]);
+      const queued = queues.flat();
       const eventIds = events.map(({ id }) => id);
       return {
         items: events.length + queued.length,
         lost:
-          countMissing(traffic.acknowledged, recorded) +
+          countMissing([...traffic.acknowledged, ...added.received], recorded) +
           countMissing(eventIds, delivered) +
           countMissing(queued, sent),
         doubled: countRepeated(recorded) + countRepeated(delivered) + countRepeated(sent),
-        rateExcess: await worstRateExcess(population, backlogs),
+        rateExcess: await worstRateExcess(population, queues),
         longestGapMs: longestGap(arrivals, { from: startedAt, to: stoppedAt }),
       };
     },
@@ -168,6 +173,20 @@ export async function startLoad(population: Population, options: LoadOptions): P
   };
 }
 
+interface Backlog {
+  channelId: string;
+  ids: readonly string[];
+}
+
+async function insertBacklogs({ db, clients }: Population, count: number): Promise<Backlog[]> {
+  const backlogs = clients.map(async ({ id, channelId }) =>
+    channelId === undefined
+      ? []
+      : [{ channelId, ids: await insertSendBacklog(db, { tenant: { id }, channelId, count }) }],
+  );
+  return (await Promise.all(backlogs)).flat();
+}
+
 const untilEmpty = (db: Database, table: "sends" | "delivery_queue"): Promise<boolean> =>
   until(`${table} is empty`, async () => (await db.query(`select 1 from ${table} limit 1`)).length === 0);
 
@@ -178,9 +197,9 @@ function countMissing(wanted: readonly string[], found: readonly string[]): numb
 
 const countRepeated = (ids: readonly string[]): number => ids.length - new Set(ids).size;
 
-async function worstRateExcess({ db, settings }: Population, backlogs: readonly string[][]): Promise<number> {
+async function worstRateExcess({ db, settings }: Population, queues: readonly string[][]): Promise<number> {
   const rate = Number(settings.CHANNEL_RATE_PER_SECOND);
-  const excesses = backlogs.map(async (ids) => findRateExcess(await readRequestTimes({ db }, ids), rate));
+  const excesses = queues.map(async (ids) => findRateExcess(await readRequestTimes({ db }, ids), rate));
   return Math.max(...(await Promise.all(excesses)));
 }
 

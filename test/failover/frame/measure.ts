@@ -3,8 +3,8 @@ import type { Test } from "tap";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import { until } from "../../fixtures/until.ts";
 import type { Measurement, Recovery } from "./case.ts";
-import { type Deployment, startDeployment } from "./deployment.ts";
-import { createPopulation, type Load, type LoadResult, startLoad } from "./load.ts";
+import type { Load } from "./load.ts";
+import { RATE_PER_SECOND, startLoadedDeployment } from "./loaded-deployment.ts";
 
 /** Servers of a Redis, and what is done to them. */
 export interface RedisFault {
@@ -15,67 +15,24 @@ export interface RedisFault {
   cause(): Promise<void>;
 }
 
-interface LoadSize {
-  clients: number;
-  channels: number;
-  /** Received messages, in all and per second. */
-  received: number;
-  perSecond: number;
-  /** Messages that each channel has to send. */
-  backlog: number;
-}
-
-const RATE_PER_SECOND = 20;
-
-interface LoadedDeployment extends Deployment {
-  load: Load;
-  /** Waits for the rest of the load; checks that nothing is lost or doubled, and the rates of the channels. */
-  finish(): Promise<Omit<LoadResult, "rateExcess">>;
-}
-
-/** Starts one web process and two dispatchers that deliver and send. */
-export async function startLoadedDeployment(
-  t: Test,
-  { REDIS_URL }: Pick<RedisFault, "REDIS_URL">,
-  { clients, channels, received, ...size }: LoadSize,
-): Promise<LoadedDeployment> {
-  const CHANNEL_RATE_PER_SECOND = String(RATE_PER_SECOND);
-  const settings = { REDIS_URL, DISPATCHER_CONCURRENCY: "50", CHANNEL_RATE_PER_SECOND };
-  const population = await createPopulation(t, { clients, channels, settings });
-  const deployment = await startDeployment(t, population.settings, { webs: 1, dispatchers: 2 });
-  const [web] = deployment.webs;
-  const load = await startLoad(population, { ...size, nextAddress: () => web?.address as string });
-  return {
-    ...deployment,
-    load,
-    async finish() {
-      await until("the messages are received", () => load.acknowledged.length >= received);
-      const { rateExcess, ...result } = await load.finish();
-      t.equal(result.lost, 0, "nothing is lost");
-      t.equal(result.doubled, 0, "nothing is delivered or sent twice");
-      // Requests start up to half a second late on a loaded machine.
-      t.ok(rateExcess <= RATE_PER_SECOND / 2, `${rateExcess.toFixed(1)} messages more than the rate allows`);
-      return result;
-    },
-  };
-}
-
 /** Latencies of new processes are not normal. */
 const WARM_UP_MS = 8 * SECOND;
-const FULL_SIZE: LoadSize = {
+const LOAD = {
+  size: { web: 1, dispatcher: 2, scheduler: 0 },
   clients: 20,
   channels: 6,
-  received: 10_000,
   perSecond: 400,
   backlog: (RATE_PER_SECOND * (WARM_UP_MS + 10 * SECOND)) / SECOND,
 };
+const RECEIVED_MESSAGES = 10_000;
 const MAX_RECOVERY_MS = 5 * SECOND;
 /** On a machine that has other work, a recovery cannot be told from its own delays. */
 const MAX_LATENCY_BEFORE_MS = 100;
 
 /** Causes the fault under load and measures how the latency of the affected clients recovers. */
 export async function measureRedisFault(t: Test, fault: RedisFault): Promise<Measurement> {
-  const { load, finish } = await startLoadedDeployment(t, fault, FULL_SIZE);
+  const { REDIS_URL } = fault;
+  const { load, finish } = await startLoadedDeployment(t, { ...LOAD, settings: { REDIS_URL } });
   await sleep(WARM_UP_MS);
   const causedAt = Date.now();
   await fault.cause();
@@ -86,7 +43,7 @@ export async function measureRedisFault(t: Test, fault: RedisFault): Promise<Mea
     `the machine is quiet: ${recovery.before} ms before the fault`,
   );
   t.ok(recovery.ms <= MAX_RECOVERY_MS, `normal latency after ${recovery.ms} ms`);
-  return { ...(await finish()), recovery };
+  return { ...(await finish(RECEIVED_MESSAGES)), recovery };
 }
 
 interface RecoveryParts {
