@@ -21,27 +21,26 @@ const LOAD = {
   size: { web: 1, dispatcher: 2, scheduler: 0 },
   clients: 20,
   channels: 6,
-  perSecond: 400,
-  backlog: (RATE_PER_SECOND * (WARM_UP_MS + 10 * SECOND)) / SECOND,
+  perSecond: 300,
+  backlog: (RATE_PER_SECOND * (WARM_UP_MS + 15 * SECOND)) / SECOND,
 };
 const RECEIVED_MESSAGES = 10_000;
 const MAX_RECOVERY_MS = 5 * SECOND;
-/** On a machine that has other work, a recovery cannot be told from its own delays. */
-const MAX_LATENCY_BEFORE_MS = 100;
+/** On a machine with other work, a recovery cannot be told from other delays: the fault waits for a quiet moment. */
+const MAX_LATENCY_BEFORE_MS = 50;
 
 /** Causes the fault under load and measures how the latency of the affected clients recovers. */
 export async function measureRedisFault(t: Test, fault: RedisFault): Promise<Measurement> {
   const { REDIS_URL } = fault;
   const { load, finish } = await startLoadedDeployment(t, { ...LOAD, settings: { REDIS_URL } });
   await sleep(WARM_UP_MS);
+  const latencyBefore = () =>
+    load.latency({ from: Date.now() - SAMPLE_MS, to: Date.now() }, fault.isAffected);
+  await until("the machine is quiet", () => (latencyBefore() as number) <= MAX_LATENCY_BEFORE_MS);
   const causedAt = Date.now();
   await fault.cause();
   const restoredAt = Date.now();
   const recovery = await watchRecovery(load, { causedAt, restoredAt, isAffected: fault.isAffected });
-  t.ok(
-    recovery.before <= MAX_LATENCY_BEFORE_MS,
-    `the machine is quiet: ${recovery.before} ms before the fault`,
-  );
   t.ok(recovery.ms <= MAX_RECOVERY_MS, `normal latency after ${recovery.ms} ms`);
   return { ...(await finish(RECEIVED_MESSAGES)), recovery };
 }
