@@ -68,6 +68,8 @@ export const CREDENTIALS = token<readonly CredentialScheme[]>("credentials");
 export const GATES = token<Readonly<Record<string, Gate>>>("gates");
 /** Aborted when the process begins to stop: waiting requests then answer with what they have. */
 export const STOPPING = token<AbortController>("stopping");
+/** Milliseconds without traffic after which idle connections are closed at shutdown. */
+export const IDLE_GRACE_MS = token<number>("idle grace");
 export const HTTP_SERVER = token<HttpServer>("http server");
 /** The workers of the process in start order. */
 export const WORKERS = token<readonly Worker[]>("workers");

@@ -28,7 +28,7 @@ const DRAIN_TIMEOUT_MS = 5 * SECOND;
  * At shutdown idle connections stay open until nothing has arrived for so long: closed at once, they would lose the requests
  * that clients are sending at this moment. Each request that arrives is answered with `Connection: close`.
  */
-const IDLE_GRACE_MS = 1 * SECOND;
+export const IDLE_CONNECTION_GRACE_MS = 1 * SECOND;
 /** Idle connections are closed after this time even if requests still arrive: those have the rest of the time to finish. */
 const MAX_IDLE_GRACE_MS = 10 * SECOND;
 
@@ -40,7 +40,7 @@ interface ServerOptions {
   /** Open connections of one address; 0 for no limit. */
   maxConnectionsPerAddress: number;
   /** Milliseconds without traffic after which idle connections are closed at shutdown. */
-  idleGraceMs?: number;
+  idleGraceMs: number;
 }
 
 export interface HttpServer extends Worker {
@@ -51,7 +51,7 @@ export interface HttpServer extends Worker {
 /** The HTTP server as a worker: closing it finishes the responses in flight. */
 export function createHttpServer(
   { listener, onUnknownExpectation, waitForDrain }: App,
-  { port, host, log, isHttps, maxConnectionsPerAddress, idleGraceMs = IDLE_GRACE_MS }: ServerOptions,
+  { port, host, log, isHttps, maxConnectionsPerAddress, idleGraceMs }: ServerOptions,
 ): HttpServer {
   // Ends the bodies of refused requests, which are dropped: each body that is read has its own limits.
   const timeouts = { requestTimeout: 11 * MINUTE, headersTimeout: 20 * SECOND };

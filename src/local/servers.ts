@@ -33,7 +33,10 @@ export async function startServers({
   redisProgram = REDIS,
   say,
 }: ServersOptions): Promise<Servers> {
-  const needed: Program[] = [...(env.DATABASE_URL ? [] : [POSTGRES]), ...(env.REDIS_URL ? [] : [redisProgram])];
+  const needed: Program[] = [
+    ...(env.DATABASE_URL ? [] : [POSTGRES]),
+    ...(env.REDIS_URL ? [] : [redisProgram]),
+  ];
   if (needed.length > 0) say(`Starting ${needed.map(({ name }) => name).join(" and ")} ...`);
   const programs = ensurePrograms(needed, env.PATH ?? "", say);
   mkdirSync(folder, { recursive: true, mode: 0o711 });

@@ -9,7 +9,7 @@ import { termsGate } from "../../http/pipeline.ts";
 import { createRateLimit } from "../../http/rate-limit.ts";
 import { createBodyMemory } from "../../http/request/body-memory.ts";
 import { createUnsentAnswers } from "../../http/respond.ts";
-import { createHttpServer, type HttpServer } from "../../http/server.ts";
+import { createHttpServer, type HttpServer, IDLE_CONNECTION_GRACE_MS } from "../../http/server.ts";
 import { createReadConnector } from "../../queue/redis.ts";
 import { createStreamPlaces } from "../../queue/stream-places.ts";
 import { createStreamSignals } from "../../queue/stream-signals.ts";
@@ -51,6 +51,7 @@ import {
   EVENT_STREAMS,
   GATES,
   HTTP_SERVER,
+  IDLE_GRACE_MS,
   IMAGE_THREADS,
   LOG,
   MESSAGE_NOTIFIER,
@@ -113,6 +114,7 @@ export function registerWeb(container: DependencyContainer): void {
   provide(container, CREDENTIALS, (c) => credentialSchemes(resolveAll(c, CREDENTIAL_TOKENS)));
   provide(container, GATES, (c) => ({ terms: termsGate(resolve(c, DATABASE)) }));
   provide(container, STOPPING, () => new AbortController());
+  provide(container, IDLE_GRACE_MS, () => IDLE_CONNECTION_GRACE_MS);
   provide(container, HTTP_SERVER, (c) => createWebServer(resolveAll(c, SERVER_TOKENS)));
   provide(container, WORKERS, webWorkers);
 }
@@ -219,6 +221,7 @@ const SERVER_TOKENS = {
   watchdog: WATCHDOG,
   secretBox: SECRET_BOX,
   bodyMemory: BODY_MEMORY,
+  idleGraceMs: IDLE_GRACE_MS,
   log: LOG,
 } as const;
 
@@ -246,6 +249,7 @@ function createWebServer(parts: Resolved<typeof SERVER_TOKENS>): HttpServer {
     host: config.HOST,
     log,
     isHttps,
+    idleGraceMs: parts.idleGraceMs,
     // Behind a proxy all connections have the proxy's address.
     maxConnectionsPerAddress: config.TRUST_PROXY > 0 ? 0 : config.MAX_CONNECTIONS_PER_ADDRESS,
   });

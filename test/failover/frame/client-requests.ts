@@ -39,19 +39,19 @@ export async function startClientRequests(
   const received: string[] = [];
   const read: RequestKind = {
     name: "read",
-    ...{ perSecond: 60, status: 200 },
+    ...{ perSecond: 120, status: 200 },
     make: (number) => ({ method: "GET", path: "/api/channels", headers: senderOf(number).headers }),
   };
   const send: RequestKind = {
     name: "send",
-    ...{ perSecond: 20, status: 202 },
+    ...{ perSecond: 30, status: 202 },
     make: (number) => toSend(senderOf(number), number),
     onReply: (number, text) => sent.get(senderOf(number).channelId)?.push(JSON.parse(text).message_id),
   };
   const pages = population.clients.map(({ pageId }) => pageId);
   const webhook: RequestKind = {
     name: "webhook",
-    ...{ perSecond: 20, status: 200 },
+    ...{ perSecond: 50, status: 200 },
     make: (number) => toWebhook(pages[number % pages.length] as string, messageOf(number)),
     onReply: (number) => received.push(messageOf(number)),
   };
