@@ -18,7 +18,7 @@ export interface Measurement {
   items: number;
   lost: number;
   doubled: number;
-  /** The longest time in which no backend received anything. */
+  /** The longest time in which no backend of the affected clients received anything. */
   longestGapMs: number;
   /** Null for faults that do not slow anything down. */
   recovery: Recovery | null;

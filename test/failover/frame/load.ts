@@ -26,6 +26,7 @@ interface LoadedClient {
 
 /** A request that a backend received. */
 interface Arrival {
+  clientId: string;
   eventId: string;
   /** The platform's id of the received message; undefined for other events. */
   message: string | undefined;
@@ -62,7 +63,7 @@ export async function createPopulation(t: Test, options: PopulationOptions): Pro
   const clients: LoadedClient[] = [];
   for (let number = 0; number < options.clients; number++) {
     const id = await insertClientWithLastByte(db, number);
-    await configureWebhook({ db }, { id }, { url: await startCountingBackend(t, arrivals) });
+    await configureWebhook({ db }, { id }, { url: await startCountingBackend(t, id, arrivals) });
     const pageId = newPlatformId();
     await makeChannel({ db, config }, { id }, { platform: "socialapp", pageId });
     const channel = number < options.channels ? { channelId: await makeChannel({ db, config }, { id }) } : {};
@@ -71,11 +72,11 @@ export async function createPopulation(t: Test, options: PopulationOptions): Pro
   return { settings, db, clients, platform, arrivals };
 }
 
-async function startCountingBackend(t: Test, arrivals: Arrival[]): Promise<string> {
+async function startCountingBackend(t: Test, clientId: string, arrivals: Arrival[]): Promise<string> {
   const { url } = await startBackend(t, async (request, response) => {
     const { data } = JSON.parse(Buffer.concat(await request.toArray()).toString());
     const eventId = String(request.headers["webhook-id"]);
-    arrivals.push({ eventId, message: data.platform_message_id, at: Date.now() });
+    arrivals.push({ clientId, eventId, message: data.platform_message_id, at: Date.now() });
     response.end();
   });
   return url;
@@ -88,6 +89,8 @@ interface LoadOptions {
   perSecond: number;
   /** Messages that each channel has to send. */
   backlog: number;
+  /** True for the clients whose pauses and latencies are measured. */
+  isMeasured(clientId: string): boolean;
 }
 
 export interface LoadResult {
@@ -96,7 +99,7 @@ export interface LoadResult {
   doubled: number;
   /** By how many messages the fullest window of a channel exceeds its rate. */
   rateExcess: number;
-  /** The longest time in which no backend received anything while messages were received. */
+  /** The longest time in which no backend of the measured clients received anything while messages were received. */
   longestGapMs: number;
 }
 
@@ -115,11 +118,11 @@ export interface Load {
   acknowledged: readonly string[];
   /** Stops the webhooks, and waits until all messages are sent and all events delivered. */
   finish(added?: AddedMessages): Promise<LoadResult>;
-  /** Median milliseconds from acknowledgement to arrival, of the messages acknowledged in a window; undefined for less than 10. */
-  latency(
-    window: { from: number; to: number },
-    isIncluded: (clientId: string) => boolean,
-  ): number | undefined;
+  /**
+   * Median milliseconds from acknowledgement to arrival, of the messages of measured clients that were acknowledged in a window;
+   * undefined for less than 10.
+   */
+  latency(window: { from: number; to: number }): number | undefined;
 }
 
 const MESSAGES_PER_WEBHOOK = 10;
@@ -159,13 +162,16 @@ export async function startLoad(population: Population, options: LoadOptions): P
           countMissing(queued, sent),
         doubled: countRepeated(recorded) + countRepeated(delivered) + countRepeated(sent),
         rateExcess: await worstRateExcess(population, queues),
-        longestGapMs: longestGap(arrivals, { from: startedAt, to: stoppedAt }),
+        longestGapMs: longestGap(
+          arrivals.filter(({ clientId }) => options.isMeasured(clientId)),
+          { from: startedAt, to: stoppedAt },
+        ),
       };
     },
-    latency({ from, to }, isIncluded) {
+    latency({ from, to }) {
       const arrivedAt = new Map(arrivals.toReversed().map(({ message, at }) => [message, at]));
       const latencies = [...traffic.acknowledgedAt]
-        .filter(([message, at]) => at >= from && at < to && isIncluded(clientOf(message)))
+        .filter(([message, at]) => at >= from && at < to && options.isMeasured(clientOf(message)))
         .map(([message, at]) => (arrivedAt.get(message) ?? Number.POSITIVE_INFINITY) - at)
         .sort((one, other) => one - other);
       return latencies.length < MIN_LATENCIES ? undefined : latencies[Math.floor(latencies.length / 2)];

@@ -23,6 +23,8 @@ interface LoadOptions {
   perSecond: number;
   /** Messages that each channel has to send. */
   backlog: number;
+  /** True for the clients whose pauses and latencies are measured. All of them, if it is missing. */
+  isMeasured?(clientId: string): boolean;
 }
 
 export interface LoadedDeployment {
@@ -50,7 +52,7 @@ export async function startLoadedDeployment(
   const deployment = createDeployment(t, population.settings);
   await deployment.grow(size);
   const nextAddress = () => deployment.addresses()[0] as string;
-  const load = await startLoad(population, { ...options, nextAddress });
+  const load = await startLoad(population, { isMeasured: () => true, ...options, nextAddress });
   return {
     population,
     deployment,

@@ -31,24 +31,18 @@ const MAX_LATENCY_BEFORE_MS = 50;
 
 /** Causes the fault under load and measures how the latency of the affected clients recovers. */
 export async function measureRedisFault(t: Test, fault: RedisFault): Promise<Measurement> {
-  const { REDIS_URL } = fault;
-  const { load, finish } = await startLoadedDeployment(t, { ...LOAD, settings: { REDIS_URL } });
+  const { REDIS_URL, isAffected } = fault;
+  const options = { ...LOAD, settings: { REDIS_URL }, isMeasured: isAffected };
+  const { load, finish } = await startLoadedDeployment(t, options);
   await sleep(WARM_UP_MS);
-  const latencyBefore = () =>
-    load.latency({ from: Date.now() - SAMPLE_MS, to: Date.now() }, fault.isAffected);
+  const latencyBefore = () => load.latency({ from: Date.now() - SAMPLE_MS, to: Date.now() });
   await until("the machine is quiet", () => (latencyBefore() as number) <= MAX_LATENCY_BEFORE_MS);
   const causedAt = Date.now();
   await fault.cause();
   const restoredAt = Date.now();
-  const recovery = await watchRecovery(load, { causedAt, restoredAt, isAffected: fault.isAffected });
+  const recovery = await watchRecovery(load, causedAt, restoredAt);
   t.ok(recovery.ms <= MAX_RECOVERY_MS, `normal latency after ${recovery.ms} ms`);
   return { ...(await finish(RECEIVED_MESSAGES)), recovery };
-}
-
-interface RecoveryParts {
-  causedAt: number;
-  restoredAt: number;
-  isAffected: RedisFault["isAffected"];
 }
 
 const WINDOW_MS = 1 * SECOND;
@@ -59,11 +53,8 @@ const SAMPLE_MS = 4 * SECOND;
 const MIN_NORMAL_MS = 60;
 
 /** Waits for the first second in which the median latency is at most twice that before the fault, and for the time after it. */
-async function watchRecovery(
-  load: Load,
-  { causedAt, restoredAt, isAffected }: RecoveryParts,
-): Promise<Recovery> {
-  const latency = (from: number, to: number) => load.latency({ from, to }, isAffected);
+async function watchRecovery(load: Load, causedAt: number, restoredAt: number): Promise<Recovery> {
+  const latency = (from: number, to: number) => load.latency({ from, to });
   const before = latency(causedAt - SAMPLE_MS, causedAt) as number;
   const normal = Math.max(2 * before, MIN_NORMAL_MS);
   let from = restoredAt;
