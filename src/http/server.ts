@@ -20,17 +20,10 @@ import { toErrorBody } from "./error-reply.ts";
 import { commonHeaders, JSON_TYPE } from "./reply.ts";
 import { sliceReads, watchReads } from "./request/sliced-reads.ts";
 
-/** Connections that are still open are destroyed, so that a slow sender cannot block the shutdown. */
-const FORCE_CLOSE_AFTER_MS = 15 * SECOND;
 /** Together with the time for open connections, shorter than the process's shutdown timeout. */
 const DRAIN_TIMEOUT_MS = 5 * SECOND;
-/**
- * At shutdown idle connections stay open until nothing has arrived for so long: closed at once, they would lose the requests
- * that clients are sending at this moment. Each request that arrives is answered with `Connection: close`.
- */
+/** Closed at once, idle connections would lose the requests that clients are sending at this moment. */
 export const IDLE_CONNECTION_GRACE_MS = 1 * SECOND;
-/** Idle connections are closed after this time even if requests still arrive: those have the rest of the time to finish. */
-const MAX_IDLE_GRACE_MS = 10 * SECOND;
 
 interface ServerOptions {
   port: number;
@@ -55,9 +48,8 @@ export function createHttpServer(
 ): HttpServer {
   // Ends the bodies of refused requests, which are dropped: each body that is read has its own limits.
   const timeouts = { requestTimeout: 11 * MINUTE, headersTimeout: 20 * SECOND };
-  const drain = createDrain(idleGraceMs);
   // Node would answer a missing Host itself, without our headers and error body.
-  const server = createServer({ ...timeouts, requireHostHeader: false }, oneAtATime(listener, drain));
+  const server = createServer({ ...timeouts, requireHostHeader: false }, oneAtATime(listener));
   server.on("checkExpectation", onUnknownExpectation);
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     // Node also takes a header that merely contains the word.
@@ -70,8 +62,7 @@ export function createHttpServer(
   // Longer than the idle timeout of common load balancers, which could otherwise reuse a connection just
   // closed.
   server.keepAliveTimeout = 95 * SECOND;
-  server.on("connection", drain.onConnection);
-  const connections = trackConnections(server);
+  const connections = trackConnections(server, { idleGraceMs });
   limitConnections(server, { maxPerAddress: maxConnectionsPerAddress, log });
   watchReads(server);
   const rejectOnSocket = createSocketRejecter({ log, isHttps });
@@ -91,7 +82,7 @@ export function createHttpServer(
       log.info("http.listening", { host, port: (server.address() as AddressInfo).port });
     },
     async close() {
-      if (server.listening) await drain.close(server);
+      if (server.listening) await connections.close();
       // Requests whose callers have disconnected have no connection left, but their work is still running.
       await withTimeout(DRAIN_TIMEOUT_MS, waitForDrain(), () => log.warn("http.drain_timed_out"));
     },
@@ -101,77 +92,14 @@ export function createHttpServer(
 type Pipelined = [request: IncomingMessage, response: ServerResponse];
 
 /** The state of a connection is kept in its socket: a map would cost more for each request. */
-const IN_WORK = Symbol("the response in work");
+const IS_BUSY = Symbol("a request is in work");
 const WAITING = Symbol("waiting requests");
 const HAS_DROPPED = Symbol("requests were dropped");
 
 interface PipelinedSocket extends Socket {
-  [IN_WORK]?: ServerResponse | undefined;
+  [IS_BUSY]?: boolean;
   [WAITING]?: Pipelined[];
   [HAS_DROPPED]?: boolean;
-}
-
-interface Drain {
-  onConnection(socket: PipelinedSocket): void;
-  onRequest(socket: PipelinedSocket): void;
-  onAnswered(): void;
-  /** Stops listening, and resolves when all connections are closed. */
-  close(server: Server): Promise<void>;
-}
-
-/**
- * Closes the connections at shutdown, so that no request is lost:
- * busy: a request is in work. An answer that has not begun gets `Connection: close`, and the connection ends with it.
- * idle: no request is in work. A request makes it busy; all idle ones are closed when nothing arrived for the grace period.
- */
-function createDrain(idleGraceMs: number): Drain {
-  const sockets = new Set<PipelinedSocket>();
-  let isDraining = false;
-  let lastActiveAt = 0;
-  let quietTimer: NodeJS.Timeout | undefined;
-  const noteActivity = () => {
-    lastActiveAt = performance.now();
-  };
-
-  function closeIdleConnections(): void {
-    for (const socket of sockets) if (!socket[IN_WORK]) socket.destroySoon();
-  }
-
-  function closeWhenQuiet(): void {
-    const remainingMs = lastActiveAt + idleGraceMs - performance.now();
-    // The event loop reads what arrived during a long turn before it runs immediates.
-    if (remainingMs <= 0) setImmediate(closeIdleConnections);
-    quietTimer = setTimeout(closeWhenQuiet, remainingMs > 0 ? remainingMs : idleGraceMs);
-  }
-
-  return {
-    onConnection(socket) {
-      sockets.add(socket);
-      socket.once("close", () => sockets.delete(socket));
-      noteActivity();
-    },
-    onRequest(socket) {
-      noteActivity();
-      if (isDraining) announceClose(socket);
-    },
-    onAnswered: noteActivity,
-    async close(server) {
-      isDraining = true;
-      for (const socket of sockets) announceClose(socket);
-      closeWhenQuiet();
-      const idleTimer = setTimeout(closeIdleConnections, MAX_IDLE_GRACE_MS);
-      const forceCloseTimer = setTimeout(() => server.closeAllConnections(), FORCE_CLOSE_AFTER_MS);
-      // Node's `close` calls this method first.
-      server.closeIdleConnections = () => {};
-      await new Promise((resolve) => server.close(resolve));
-      for (const timer of [quietTimer, idleTimer, forceCloseTimer]) clearTimeout(timer);
-    },
-  };
-}
-
-/** Requests that wait behind the one in work would be lost with the connection. */
-function announceClose({ [IN_WORK]: response, [WAITING]: waiting }: PipelinedSocket): void {
-  if (response?.headersSent === false && !waiting?.length) response.setHeader("Connection", "close");
 }
 
 /** With more waiting requests, the connection is closed. */
@@ -183,23 +111,16 @@ const MAX_WAITING_REQUESTS = 32;
  * that arrived together are parsed together: beyond the limit they are dropped, and the connection is closed after the answer
  * in work.
  */
-function oneAtATime(listener: RequestListener, drain: Drain): RequestListener {
+function oneAtATime(listener: RequestListener): RequestListener {
   function begin(request: IncomingMessage, response: ServerResponse): void {
-    const socket: PipelinedSocket = request.socket;
-    socket[IN_WORK] = response;
-    drain.onRequest(socket);
-    response.on("close", () => end(socket));
+    response.on("close", () => end(request.socket));
     listener(request, response);
   }
 
   /** The next one begins in a later turn of the event loop: many connections with many requests must not make one long turn. */
   function end(socket: PipelinedSocket): void {
-    if (socket[WAITING]?.length) {
-      setImmediate(beginNext, socket, socket[WAITING]);
-      return;
-    }
-    socket[IN_WORK] = undefined;
-    drain.onAnswered();
+    if (socket[WAITING]?.length) setImmediate(beginNext, socket, socket[WAITING]);
+    else socket[IS_BUSY] = false;
   }
 
   function beginNext(socket: PipelinedSocket, waiting: Pipelined[]): void {
@@ -215,7 +136,8 @@ function oneAtATime(listener: RequestListener, drain: Drain): RequestListener {
 
   return (request, response) => {
     const socket: PipelinedSocket = request.socket;
-    if (!socket[IN_WORK]) {
+    if (!socket[IS_BUSY]) {
+      socket[IS_BUSY] = true;
       begin(request, response);
       return;
     }

@@ -16,6 +16,7 @@ import {
 import { testSettings } from "../../fixtures/processes/settings.ts";
 import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { until } from "../../fixtures/until.ts";
+import { longestGap } from "./longest-gap.ts";
 
 /** A client with a page and a backend; some have a chat channel too. */
 interface LoadedClient {
@@ -163,7 +164,7 @@ export async function startLoad(population: Population, options: LoadOptions): P
         doubled: countRepeated(recorded) + countRepeated(delivered) + countRepeated(sent),
         rateExcess: await worstRateExcess(population, queues),
         longestGapMs: longestGap(
-          arrivals.filter(({ clientId }) => options.isMeasured(clientId)),
+          arrivals.flatMap(({ clientId, at }) => (options.isMeasured(clientId) ? [at] : [])),
           { from: startedAt, to: stoppedAt },
         ),
       };
@@ -207,10 +208,4 @@ async function worstRateExcess({ db, settings }: Population, queues: readonly st
   const rate = Number(settings.CHANNEL_RATE_PER_SECOND);
   const excesses = queues.map(async (ids) => findRateExcess(await readRequestTimes({ db }, ids), rate));
   return Math.max(...(await Promise.all(excesses)));
-}
-
-function longestGap(arrivals: readonly Arrival[], { from, to }: { from: number; to: number }): number {
-  const times = arrivals.map(({ at }) => at).filter((at) => at > from && at < to);
-  const ends = [...times.sort((one, other) => one - other), to];
-  return Math.max(...ends.map((end, index) => end - (ends[index - 1] ?? from)));
 }
