@@ -83,8 +83,8 @@ export function uuidOf(text: string): string {
 }
 
 /**
- * ULIDs in lower case: 10 digits of time and 16 random ones. Web makes several per request; the ulid package
- * takes about 20 microseconds for one in each new millisecond.
+ * ULIDs in lower case: 10 digits of time and 16 random ones. One takes 0.05 to 0.3 microseconds; the ulid package takes 0.5
+ * to 1 with these random bits and 1 to 59 with its own, does not return to a clock that was set back, and reads no bounds.
  */
 const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
 const TIME_DIGITS = 10;
