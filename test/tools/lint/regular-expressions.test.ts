@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import t from "tap";
-import { packageRoot } from "../src/runtime/package-root.ts";
+import { packageRoot } from "../../../src/runtime/package-root.ts";
 
 const REFUSED: readonly (readonly [source: string, problem: RegExp])[] = [
   ["export const a: RegExp = /(a|a)*b/;", /exponential time on .* in .*0\.ts$/],
@@ -45,7 +45,11 @@ t.test(
       ...toFiles(ACCEPTED, "-accepted.ts"),
     });
     const options = { cwd: packageRoot(), encoding: "utf8" } as const;
-    const { status, stderr } = spawnSync(process.execPath, ["regular-expressions.js", folder], options);
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ["tools/lint/regular-expressions.js", folder],
+      options,
+    );
     const problems = stderr.split("\n").filter(Boolean);
     t.equal(status, 1);
     for (const [source, problem] of [
