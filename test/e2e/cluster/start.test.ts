@@ -76,7 +76,8 @@ const readScripts = (): Record<string, string> =>
 function makeScriptFolder(t: Test): string {
   const cwd = makeTempFolder(t);
   writeFileSync(join(cwd, "package.json"), JSON.stringify({ scripts: { start: readScripts().start } }));
-  writeFileSync(join(cwd, "esbuild.js"), "");
+  mkdirSync(join(cwd, "tools"));
+  writeFileSync(join(cwd, "tools/build.js"), "");
   symlinkSync(join(packageRoot(), "dist"), join(cwd, "dist"));
   return cwd;
 }

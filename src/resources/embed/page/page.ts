@@ -164,7 +164,7 @@ type BuiltFile = "signup.js" | "callback.js" | "page.css";
 
 const builtFiles = new Map<BuiltFile, string>();
 
-/** Returns a file that esbuild.js built from browser/. It is read at the first call and kept. */
+/** Returns a file that tools/build.js built from browser/. It is read at the first call and kept. */
 function readBuiltFile(name: BuiltFile): string {
   const text = builtFiles.get(name) ?? readFromDist(name);
   builtFiles.set(name, text);

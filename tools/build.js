@@ -6,8 +6,8 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
-import "./tools/build-pages.js";
-import "./tools/build-sdk.js";
+import "./build-pages.js";
+import "./build-sdk.js";
 
 /** Packages that load files from their own folder and therefore cannot be bundled. */
 const UNBUNDLED = ["piscina", "playwright-core"];
