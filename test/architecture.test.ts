@@ -321,6 +321,7 @@ const MAX_SMALL_FILES = 15;
 const ENTRY_POINTS = [
   "bin",
   "workers/threads",
+  "tools/generate-docs.ts",
   "tools/generate-sdk.ts",
   "tools/screenshots.ts",
   "src/console/main.tsx",

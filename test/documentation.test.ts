@@ -2,10 +2,9 @@ import "reflect-metadata";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import t from "tap";
-import { documentationPages, generatedNames } from "../src/composition/docs/markdown.ts";
-import { generatedFiles, generateParts } from "../src/composition/docs/update-docs.ts";
-import { registerDescribedWeb } from "../src/composition/web/server.ts";
 import { packageRoot } from "../src/runtime/package-root.ts";
+import { documentationPages, generatedNames } from "../tools/docs/markdown.ts";
+import { generatedFiles, generateParts } from "../tools/docs/update-docs.ts";
 import { codeBlocks } from "./fixtures/docs/code-blocks.ts";
 import { headingAnchors } from "./fixtures/docs/heading-anchors.ts";
 
@@ -14,7 +13,7 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 const PAGES = documentationPages(root);
 
 t.test("the generated tables and .env.example match the code", async (t) => {
-  const parts = await generateParts(registerDescribedWeb());
+  const parts = await generateParts();
   for (const [file, text] of generatedFiles(root, parts))
     t.equal(read(file), text, `${file} is up to date; npm run docs updates it`);
   const used = PAGES.flatMap((page) => generatedNames(read(page)));

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { markdownTable } from "../../src/composition/docs/markdown.ts";
 import { findProgram, type Program } from "../../src/local/programs.ts";
+import { markdownTable } from "../../tools/docs/markdown.ts";
 import { CASES } from "./cases/index.ts";
 import type { FailoverCase, Measurement } from "./frame/case.ts";
 

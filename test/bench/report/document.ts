@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { markdownTable } from "../../../src/composition/docs/markdown.ts";
+import { markdownTable } from "../../../tools/docs/markdown.ts";
 import { CASES } from "../cases/index.ts";
 import type { BenchResult } from "../frame/results.ts";
 import { drawChart } from "./chart.ts";

@@ -1,4 +1,4 @@
-import { createLog } from "../../runtime/log.ts";
+import { createLog } from "../../src/runtime/log.ts";
 import {
   AD_ACCOUNTS,
   BUILT_IN_TOKENS,
@@ -6,11 +6,11 @@ import {
   PAGES,
   type PhoneNumber,
   WABAS,
-} from "../../sandbox/built-in-assets.ts";
-import { FAULT_EFFECTS } from "../../sandbox/faults.ts";
-import { MAGIC_VALUES } from "../../sandbox/magic-values.ts";
-import { createSandbox } from "../../sandbox/sandbox.ts";
-import type { SandboxSettings } from "../../sandbox/settings.ts";
+} from "../../src/sandbox/built-in-assets.ts";
+import { FAULT_EFFECTS } from "../../src/sandbox/faults.ts";
+import { MAGIC_VALUES } from "../../src/sandbox/magic-values.ts";
+import { createSandbox } from "../../src/sandbox/sandbox.ts";
+import type { SandboxSettings } from "../../src/sandbox/settings.ts";
 import { code, type GeneratedParts, markdownTable } from "./markdown.ts";
 
 function describeNumber({ verified_name, pin, code_verification_status }: PhoneNumber): string {

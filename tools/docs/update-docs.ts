@@ -1,29 +1,29 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { DependencyContainer } from "tsyringe";
-import { type Command, usageOf as optionUsageOf } from "../../commands/command-line/command.ts";
-import { loadAllCommands } from "../../commands/verbs.ts";
-import { describeEndpoint } from "../../delivery/webhook-address.ts";
-import { ERROR_CODES, statusOf } from "../../http/api-error.ts";
-import { ERROR_NOTES } from "../../http/openapi/error-notes.ts";
-import type { Route } from "../../http/route.ts";
-import { exampleSettings, settingsRows } from "../../runtime/config/settings.ts";
-import { LOG_EVENTS } from "../../runtime/log-events.ts";
-import { createMetrics } from "../../runtime/metrics.ts";
-import { packageRoot } from "../../runtime/package-root.ts";
-import { CAUSE_SECTIONS, type CauseDefinition } from "../../schema/causes/cause-definition.ts";
-import { AWAITED_OUTCOME, CAUSES, MESSAGE_ERRORS, NO_REASON } from "../../schema/causes/causes.ts";
-import { EVENT_KEYS, EVENT_TYPES, type EventType, SCOPES } from "../../schema/enumerations.ts";
-import { EVENT_MEANINGS, EVENT_PAYLOADS } from "../../schema/events/event.ts";
-import { DELIVERY_ERRORS, SIGNUP_ERRORS } from "../../schema/stored-errors.ts";
-import type { TObject, TSchema } from "../../schema/types.ts";
-import { CONFIG, ROUTES, resolve } from "../tokens.ts";
+import { type Command, usageOf as optionUsageOf } from "../../src/commands/command-line/command.ts";
+import { loadAllCommands } from "../../src/commands/verbs.ts";
+import { CONFIG, ROUTES, resolveAll } from "../../src/composition/tokens.ts";
+import { registerDescribedWeb } from "../../src/composition/web/server.ts";
+import { describeEndpoint } from "../../src/delivery/webhook-address.ts";
+import { ERROR_CODES, statusOf } from "../../src/http/api-error.ts";
+import { ERROR_NOTES } from "../../src/http/openapi/error-notes.ts";
+import type { Route } from "../../src/http/route.ts";
+import { exampleSettings, settingsRows } from "../../src/runtime/config/settings.ts";
+import { LOG_EVENTS } from "../../src/runtime/log-events.ts";
+import { createMetrics } from "../../src/runtime/metrics.ts";
+import { packageRoot } from "../../src/runtime/package-root.ts";
+import { CAUSE_SECTIONS, type CauseDefinition } from "../../src/schema/causes/cause-definition.ts";
+import { AWAITED_OUTCOME, CAUSES, MESSAGE_ERRORS, NO_REASON } from "../../src/schema/causes/causes.ts";
+import { EVENT_KEYS, EVENT_TYPES, type EventType, SCOPES } from "../../src/schema/enumerations.ts";
+import { EVENT_MEANINGS, EVENT_PAYLOADS } from "../../src/schema/events/event.ts";
+import { DELIVERY_ERRORS, SIGNUP_ERRORS } from "../../src/schema/stored-errors.ts";
+import type { TObject, TSchema } from "../../src/schema/types.ts";
 import { code, documentationPages, fillGenerated, type GeneratedParts, markdownTable } from "./markdown.ts";
 import { sandboxTables } from "./sandbox-tables.ts";
 
-export async function generateParts(container: DependencyContainer): Promise<GeneratedParts> {
-  const tables = await referenceTables(resolve(container, ROUTES));
-  return new Map([...tables, ...(await sandboxTables(resolve(container, CONFIG)))]);
+export async function generateParts(): Promise<GeneratedParts> {
+  const { routes, config } = resolveAll(registerDescribedWeb(), { routes: ROUTES, config: CONFIG });
+  return new Map([...(await referenceTables(routes)), ...(await sandboxTables(config))]);
 }
 
 /** The tables of the documentation that describe the service itself. */
