@@ -85,7 +85,7 @@ const HOMES: Record<string, readonly string[]> = {
   ioredis: ["src/queue"],
   jose: ["src/security"],
   "lru-cache": ["src/delivery", "src/domain", "src/http", "src/platforms", "src/security", "workers"],
-  "node-cron": ["workers/scheduler"],
+  "node-cron": ["src/runtime/config", "workers/scheduler"],
   pg: ["src/store"],
   pino: ["src/runtime"],
   "pino-pretty": ["src/runtime"],
@@ -113,7 +113,7 @@ interface Import {
 
 const filesIn = (folder: string) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
-    .filter((file) => /\.tsx?$/.test(file))
+    .filter((file) => /\.tsx?$/.test(file) && !file.includes("node_modules"))
     .map((file) => join(folder, file));
 
 const sources = ["bin", "src", "workers", "tools", "sdk/src"].flatMap(filesIn);
@@ -361,7 +361,8 @@ t.test(`no folder holds more than ${MAX_FOLDER_FILES} files`, async (t) => {
   const counts = new Map<string, number>();
   for (const root of ["bin", "src", "workers", "test"])
     for (const entry of readdirSync(join(ROOT, root), { recursive: true, withFileTypes: true }))
-      if (entry.isFile()) counts.set(entry.parentPath, (counts.get(entry.parentPath) ?? 0) + 1);
+      if (entry.isFile() && !entry.parentPath.includes("node_modules"))
+        counts.set(entry.parentPath, (counts.get(entry.parentPath) ?? 0) + 1);
   t.same(
     [...counts].filter(([, count]) => count > MAX_FOLDER_FILES).map(([folder]) => folder),
     [],

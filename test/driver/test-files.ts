@@ -43,7 +43,7 @@ interface TestFiles {
  */
 export function testFiles(): TestFiles {
   const files = readdirSync(join(packageRoot(), "test"), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".test.ts"))
+    .filter((file) => file.endsWith(".test.ts") && !file.includes("node_modules"))
     .map((file) => join("test", file))
     .filter((file) => !file.startsWith(join("test", "failover"))) // `npm run test:failover` runs them
     .sort()

@@ -70,7 +70,7 @@ t.test("a URL is stored without its trailing slash, and so are URLs derived from
 });
 
 t.test("a cron expression may contain lists, ranges, steps and names", async (t) => {
-  const CRON_TOKENS = "0,30 */5 8-18/2 1-15 jan,JUL mon-fri";
+  const CRON_TOKENS = "0,30 */5 22-6/2 1-15 jan,JUL mon-fri";
   t.equal(readConfig({ ...unconnectedSettings(), CRON_TOKENS }).CRON_TOKENS, CRON_TOKENS);
 });
 
@@ -132,7 +132,10 @@ const WRONG: [string, string][] = [
   ["CRON_TOKENS", "60 * * * * *"],
   ["CRON_TOKENS", "*/0 * * * * *"],
   ["CRON_TOKENS", "0 0 0 0 * *"],
-  ["CRON_TOKENS", "0 0 0 * 5-2 *"],
+  ["CRON_TOKENS", "0 1/5 * * * *"],
+  ["CRON_TOKENS", "0 0 0 31 2 *"],
+  ["CRON_TOKENS", "0 1-99999999 * * * *"],
+  ["CRON_TOKENS", "@hourly"],
   ["CRON_TOKENS", "a b c d e f"],
   ["METRICS_TOKEN", "short"],
 ];
