@@ -151,7 +151,7 @@ export function mergeResults(stored: readonly DatedResult[], results: readonly D
 
 /** The rows that README.md shows, with words for those who do not know the cases. */
 const README_ROWS: Readonly<Record<string, string>> = {
-  "webhooks-100/express": "receive webhooks of 100 updates, beside express",
+  "webhooks-10/express": "receive webhooks of 10 updates, beside express",
   "deliveries-200/bullmq": "deliver events to 200 backends, beside BullMQ",
   "failing-neighbours/bullmq": "p99 of delivery while three other backends fail, beside BullMQ",
 };

@@ -265,8 +265,7 @@ async function verifyRead(
 export const uploads =
   ({ count, callers, mebibytes }: { count: number; callers: number; mebibytes: number }): Work =>
   async (context, peer) => {
-    const channel = await makeChatChannel(context);
-    const { clientId } = channel;
+    const { clientId } = await makeChatChannel(context);
     const owner = { id: "usr_bench", name: "Bench", email: null, role: "owner" } as const;
     await acceptTerms(context.db, makeActor(clientId), owner);
     const { adAccountId } = await grantAdAccount(context, { id: clientId }, { accountId: newPlatformId() });
