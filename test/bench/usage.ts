@@ -6,15 +6,17 @@ import type { Sample } from "./case.ts";
 /** Process ids by the name under which their processor time is reported. */
 export type ProcessIds = Readonly<Record<string, number | readonly number[]>>;
 
-/** Counts the processor time of the processes and of all that they started; the returned function makes the sample. */
+/**
+ * Counts the processor time of the processes and of all that they started; the returned function makes the sample. Without
+ * /proc the sample has no `cpu`.
+ */
 export function startCpuCount(
   processes: ProcessIds,
 ): (items: number, values?: Readonly<Record<string, number>>) => Sample {
   const before = readProcessorTimes();
   return (items, values = {}) => {
     const after = readProcessorTimes();
-    if (!before || !after)
-      throw new Error("processor times are read from /proc, which this system does not have");
+    if (!before || !after) return { values, cpu: {} };
     const perItem = Object.entries(processes).map(([name, pids]) => {
       const roots = [pids].flat();
       return [name, ((after.secondsOf(roots) - before.secondsOf(roots)) * 1_000_000) / items] as const;
