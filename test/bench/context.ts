@@ -76,9 +76,24 @@ interface ContextOptions {
   condition: Condition;
   /** The database that is cloned. */
   template: string;
+  say(line: string): void;
 }
 
-export async function openContext({ scale, condition, template }: ContextOptions): Promise<OpenContext> {
+/** Does all of the work, in this order: after a failure, the rest would stay, and hide the error of the run. */
+export async function closeAll(
+  works: readonly (() => unknown)[],
+  say: (line: string) => void,
+): Promise<void> {
+  for (const work of works) {
+    try {
+      await work();
+    } catch (error) {
+      say(`Not closed: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+}
+
+export async function openContext({ scale, condition, template, say }: ContextOptions): Promise<OpenContext> {
   const teardowns: (() => unknown)[] = [];
   const teardown = (work: () => unknown) => void teardowns.push(work);
   let fail = (_: Error) => {};
@@ -95,9 +110,7 @@ export async function openContext({ scale, condition, template }: ContextOptions
   const servers = await readServerProcesses(db, redisUrl);
   const count = (full: number, least = 1) => Math.max(Math.ceil(full * scale), least);
   const context = { settings, config, db, condition, servers, count, processes: [], teardown, fail };
-  const close = async () => {
-    for (const work of teardowns.reverse()) await work();
-  };
+  const close = () => closeAll(teardowns.reverse(), say);
   return { context, failed, close };
 }
 

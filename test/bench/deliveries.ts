@@ -11,6 +11,7 @@ import { until } from "../fixtures/until.ts";
 import { inBatches, monotonicMs, openProducer, type PeerModule, type Queue, workOff } from "./backlog.ts";
 import type { Work } from "./case.ts";
 import {
+  type ArrivalTimes,
   type BenchContext,
   importPeer,
   type PeerName,
@@ -253,24 +254,31 @@ export const steadyDeliveries =
         const events = await atRate({ perSecond, count }, async (index) => {
           const isSick = sick.length > 0 && index % FAILING_EVERY === 0;
           const clients = isSick ? sick : healthy;
-          const clientId = clients[index % clients.length] as string;
+          const turn = isSick ? index / FAILING_EVERY : index - Math.floor(index / FAILING_EVERY);
+          const clientId = clients[turn % clients.length] as string;
           return { isSick, ...(await queue.emit(draftFor(clientId, index))) };
         });
         if (sick.length > 0) await sleep(GRACE_MS);
-        else await receiver.waitFor(count);
+        else await until("every event is delivered", queue.isIdle);
+        const sample = toSample(count);
         const expected = events.filter(({ isSick }) => !isSick);
-        const latencies = await latenciesOf(expected, receiver);
+        const latencies = latenciesOf(expected, await receiver.arrivals());
         const arrived = (100 * latencies.filter(Number.isFinite).length) / expected.length;
-        const sample = toSample(count, { ...percentilesOf(latencies), arrived });
+        if (sick.length === 0 && arrived < 100) throw new Error(`${arrived} % of the events have arrived`);
         await discardAll(queue, receiver);
-        return sample;
+        return { ...sample, values: { ...sample.values, ...percentilesOf(latencies), arrived } };
       },
     };
   };
 
-/** Milliseconds from the commit of each event to its arrival; infinite for an event that did not arrive. */
-async function latenciesOf(events: readonly CommittedEvent[], receiver: Receiver): Promise<number[]> {
-  const arrivedAt = new Map((await receiver.arrivals()).map(([id, [first]]) => [id, first]));
+/**
+ * Milliseconds from the commit of each event to its arrival; infinite for an event that did not arrive. Throws for one that
+ * arrived twice.
+ */
+function latenciesOf(events: readonly CommittedEvent[], arrivals: ArrivalTimes): number[] {
+  const doubled = arrivals.filter(([, times]) => times.length > 1);
+  if (doubled.length > 0) throw new Error(`${doubled.length} events have arrived more than once`);
+  const arrivedAt = new Map(arrivals.map(([id, [time]]) => [id, time]));
   return events.map(({ id, at }) => (arrivedAt.get(id) ?? Number.POSITIVE_INFINITY) - at);
 }
 

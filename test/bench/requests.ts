@@ -34,7 +34,7 @@ interface Server {
 async function startWeb(context: BenchContext, status: number) {
   const web = await startHerald(context, "web");
   return {
-    target: { origin: web.origin, statuses: [status] },
+    target: { origin: web.origin, status },
     processes: { web: web.pid, ...context.servers },
   };
 }
@@ -63,7 +63,7 @@ async function startPeerServer(
     return row?.number ?? 0;
   };
   return {
-    target: { origin, statuses: [status] },
+    target: { origin, status },
     processes: { peer: pid, ...context.servers },
     async countStored() {
       const last = await read(`select coalesce(max(id), 0)::integer as number from ${table}`);
@@ -239,9 +239,9 @@ export const reads =
     const key = await makeKeyHeader(context, clientId, "webhooks:manage", "messages:send");
     const { target, processes } = await startWeb(context, read === "retry-dry-run" ? 202 : 200);
     const headers = { ...key, "content-type": "application/json" };
-    await verifyRead(target, headers, READS[read]());
     return {
       async run() {
+        await verifyRead(target, headers, READS[read]());
         const requests = repeat(context.count(count, 2), () => buildRequest({ headers, ...READS[read]() }));
         const toSample = startCpuCount(processes);
         const { p50 } = await sendClosedLoop(target, 1, requests);
@@ -283,17 +283,14 @@ export const uploads =
     const upload = buildRequest({ path: paths.upload, headers: json, body });
     const small = buildRequest({ method: "GET", path: paths.small, headers });
     const processes = { [peer ? "peer" : "web"]: server.pid, ...context.servers };
-    // Herald may refuse an upload with 503 while its memory for bodies is full.
-    const target = { origin: server.origin, statuses: [200, 503] };
+    const target = { origin: server.origin, status: 200 };
     return {
       async run() {
         const requests = repeat(context.count(count, 2), () => upload);
         const toSample = startCpuCount(processes);
         const sending = () => maxRssDuring(server.pid, sendClosedLoop(target, callers, requests));
-        const [[{ statuses }, memory], { p99 }] = await probeDuring(target, small, sending);
-        const accepted = statuses.filter((status) => status === 200).length;
-        if (accepted === 0) throw new Error("every upload was refused");
-        return toSample(accepted, { p99, memory });
+        const [[, memory], { p99 }] = await probeDuring(target, small, sending);
+        return toSample(requests.length, { p99, memory });
       },
     };
   };

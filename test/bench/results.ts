@@ -68,7 +68,7 @@ function mediansOf(samples: readonly Sample[], measure: Measure): Medians {
   };
 }
 
-/** Processor time is what Herald costs, and hardly depends on what else the machine does. */
+/** Processor time is what Herald costs, also while other programs use the machine. */
 const cpuPerItem = (item: string): Measure => ({ value: "cpu", unit: `µs per ${item}`, better: "lower" });
 
 /** Makes the rows of a case: one for each peer and one for each bound. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchCase, Contestant, Peer, Sample } from "./case.ts";
-import { isPeerName, openContext } from "./context.ts";
+import { closeAll, isPeerName, openContext } from "./context.ts";
 import { type BenchResult, resultsOf } from "./results.ts";
 import { createHistories } from "./stored-rows.ts";
 
@@ -33,9 +33,10 @@ async function runCase(benchCase: BenchCase, options: CaseOptions): Promise<Benc
   const { name, peers = {}, once } = benchCase;
   const contestants: RunningContestant[] = [];
   try {
-    contestants.push(await startContestant("herald", { ...benchCase }, options));
+    contestants.push(await startContestant("herald", benchCase, options));
     for (const [peer, setup] of Object.entries<Peer>(peers)) {
       const { work } = benchCase;
+      if (!isPeerName(peer) && !setup.work && !setup.condition) throw new Error(`there is no peer ${peer}`);
       contestants.push(await startContestant(peer, { work, ...setup }, options));
     }
     const say = (line: string) => options.say(`${name}: ${line}`);
@@ -46,7 +47,10 @@ async function runCase(benchCase: BenchCase, options: CaseOptions): Promise<Benc
   } catch (error) {
     throw new Error(`${name} failed: ${error instanceof Error ? error.message : error}`, { cause: error });
   } finally {
-    for (const { close } of contestants.reverse()) await close();
+    await closeAll(
+      contestants.reverse().map(({ close }) => close),
+      options.say,
+    );
   }
 }
 
@@ -64,10 +68,10 @@ const RESUME_MS = 250;
 async function startContestant(
   name: string,
   { work, condition = {} }: Pick<BenchCase, "work" | "condition">,
-  { scale, histories, signal }: CaseOptions,
+  { scale, histories, signal, say }: CaseOptions,
 ): Promise<RunningContestant> {
   const template = condition.history ? await histories.find(condition.history) : "herald";
-  const { context, failed, close } = await openContext({ scale, condition, template });
+  const { context, failed, close } = await openContext({ scale, condition, template, say });
   const interrupt = () => context.fail(new Error("interrupted"));
   signal?.addEventListener("abort", interrupt);
   if (signal?.aborted) interrupt();

@@ -171,9 +171,13 @@ export const sends =
     const queue = await (peer ? startPeerQueue(context, peer, options) : startHeraldQueue(context, options));
     return {
       async run() {
-        const items = makeTexts(channels, context.count(perChannel, perSecond) * count);
+        const items = makeTexts(
+          channels,
+          context.count(perChannel, Math.min(perChannel, perSecond + 2)) * count,
+        );
         const { sample, arrivals } = await workOff(queue, { receiver, items, keys: count });
         const rates = ratesOf(arrivals, perSecond);
+        if (rates.length === 0) return sample;
         const values = { ...sample.values, lowest: Math.min(...rates), highest: Math.max(...rates) };
         return { ...sample, values };
       },
@@ -190,8 +194,9 @@ function makeTexts(channels: readonly Channel[], count: number): OutgoingText[] 
 }
 
 const ratesOf = (arrivals: ArrivalTimes, perSecond: number): number[] =>
-  arrivals.map(([, times]) => {
+  arrivals.flatMap(([, times]) => {
     const counted = times.slice(perSecond);
+    if (counted.length < 2) return [];
     const seconds = ((counted.at(-1) ?? 0) - (counted[0] ?? 0)) / 1_000;
     return (100 * (counted.length - 1)) / seconds / perSecond;
   });

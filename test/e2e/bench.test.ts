@@ -10,6 +10,8 @@ const SMOKE_TEST = { rounds: 1, scale: 0.01, say: () => {} };
 /** The other peers need packages that only `npm run bench` installs. */
 const PEERS_HERE = ["express"];
 
+const RUN = ["webhooks-1", "deliveries-1", "channel-rate"];
+
 const RATE = { value: "rate", unit: "items/s", better: "higher" } as const;
 
 /** Processor times are read from /proc, which only Linux has. */
@@ -17,7 +19,7 @@ const cpuOf = (name: string) =>
   process.platform === "linux" ? { [name]: Number, postgres: Number, redis: Number } : {};
 
 t.test("cases of the benchmark run, and their contestants process all items", async (t) => {
-  const cases = CASES.filter(({ name }) => ["webhooks-1", "deliveries-1"].includes(name)).map(
+  const cases = CASES.filter(({ name }) => RUN.includes(name)).map(
     ({ peers = {}, ...benchCase }): BenchCase => ({
       ...benchCase,
       peers: Object.fromEntries(Object.entries(peers).filter(([peer]) => PEERS_HERE.includes(peer))),
@@ -30,6 +32,7 @@ t.test("cases of the benchmark run, and their contestants process all items", as
     { name: "webhooks-1/express", ratio: Number, peer: { rate: Number, cpu: cpuOf("peer") } },
     { name: "webhooks-1/-", reached: true, herald: { rate: Number, cpu: cpuOf("web") } },
     { name: "deliveries-1/-", reached: true, herald: { rate: Number, cpu: cpuOf("dispatcher") } },
+    { name: "channel-rate/-", reached: true, herald: { rate: Number, cpu: cpuOf("dispatcher") } },
   ]);
 });
 

@@ -205,17 +205,20 @@ export const hosts: Kind<readonly string[]> = {
   },
 };
 
-const CRON_FIELDS = 6;
+const SIX_FIELDS = /^\S+( \S+){5}$/;
 
 /**
- * The library that runs the schedules decides. Before, five fields and names such as @hourly are refused, and numbers of
- * three digits: the library lists every value of a range, which takes 20 seconds for 1-99999999.
+ * What node-cron accepts and cannot run: numbers of three digits, because it lists every value of a range, and the characters
+ * L, W, # and ?, because such a day may never come.
  */
+const UNSUPPORTED_CRON = /\d{3}|[#?]|\d[lw]|[ ,]l/i;
+
+/** The library that runs the schedules decides. It also takes five fields, and names such as @hourly. */
 export const cronExpression: Kind<string> = {
   expects: "a cron expression of six fields, seconds first",
   parse(value) {
-    const isPlausible = value.split(" ").length === CRON_FIELDS && !/\d{3}/.test(value);
-    return isPlausible && validate(value) ? value : undefined;
+    const isSupported = SIX_FIELDS.test(value) && !UNSUPPORTED_CRON.test(value);
+    return isSupported && validate(value) ? value : undefined;
   },
 };
 

@@ -123,11 +123,11 @@ const insertUpdates = (updates) =>
   });
 
 async function insertEach(updates) {
-  for (const { id, ...update } of updates)
+  for (const update of updates)
     await pool.query({
       name: "insert_update",
       text: "insert into peer_updates (message_id, raw) values ($1, $2)",
-      values: [id, JSON.stringify({ id, ...update })],
+      values: [update.id, JSON.stringify(update)],
     });
 }
 

@@ -136,6 +136,10 @@ const WRONG: [string, string][] = [
   ["CRON_TOKENS", "0 0 0 31 2 *"],
   ["CRON_TOKENS", "0 1-99999999 * * * *"],
   ["CRON_TOKENS", "@hourly"],
+  ["CRON_TOKENS", "0 3  * * *"],
+  ["CRON_TOKENS", "0 0 0 L-30 2 *"],
+  ["CRON_TOKENS", "0 0 0 31W 2 *"],
+  ["CRON_TOKENS", "0 0 0 30 * 1#1"],
   ["CRON_TOKENS", "a b c d e f"],
   ["METRICS_TOKEN", "short"],
 ];
