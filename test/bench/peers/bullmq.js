@@ -148,7 +148,7 @@ async function startWorker() {
   const { REDIS_URL, WORK, SLOTS } = process.env;
   const slots = Number(SLOTS);
   const isSending = WORK === "sends";
-  const deliver = isSending ? undefined : await createDelivery({ slots, connections: 10 });
+  const deliver = isSending ? undefined : await createDelivery(slots);
   const work = isSending ? await createSending(slots) : (job) => deliver(job.data, job.attemptsMade + 1);
   const worker = new Worker(QUEUE, work, {
     connection: { url: REDIS_URL, maxRetriesPerRequest: null },

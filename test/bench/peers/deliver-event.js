@@ -3,8 +3,8 @@ import { createHmac } from "node:crypto";
 import pg from "pg";
 import { Agent } from "undici";
 
-/** As Herald's: the time for the whole attempt. */
-const DEADLINE_MS = 15_000;
+/** As Herald's: the time for the whole attempt, and the connections to Postgres. */
+const [DEADLINE_MS, POOL_SIZE] = [15_000, 10];
 
 const TABLES = `
   create table if not exists peer_destinations (
@@ -37,8 +37,8 @@ const INSERT_ATTEMPT = {
 };
 
 /** Returns a function that delivers the event of a job once and records the attempt; it throws for a failed one. */
-export async function createDelivery({ slots, connections }) {
-  const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: connections });
+export async function createDelivery(slots) {
+  const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: POOL_SIZE });
   const agent = new Agent({ connections: slots, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
   const destinationOf = createDestinationCache(pool);
   await pool.query(TABLES);

@@ -8,8 +8,6 @@ import pg from "pg";
 import { createDelivery } from "./deliver-event.js";
 
 const TASK = "deliver";
-/** As many to Postgres as the others have, for the queue and for the history. */
-const CONNECTIONS = 10;
 const NO_LOG = new Logger(() => () => {});
 
 export async function openJobs({ DATABASE_URL }) {
@@ -34,7 +32,7 @@ export async function openJobs({ DATABASE_URL }) {
 async function startWorker() {
   const { DATABASE_URL, SLOTS } = process.env;
   const slots = Number(SLOTS);
-  const deliver = await createDelivery({ slots, connections: CONNECTIONS / 2 });
+  const deliver = await createDelivery(slots);
   await run({
     connectionString: DATABASE_URL,
     noHandleSignals: true,
@@ -43,7 +41,7 @@ async function startWorker() {
     preset: {
       worker: {
         concurrentJobs: slots,
-        maxPoolSize: CONNECTIONS / 2,
+        maxPoolSize: 10, // beside those of the history; with fewer in all it takes more processor time
         // Its settings for a high rate: it fetches jobs ahead in one statement, and completes many in one.
         localQueue: { size: 2 * slots },
         completeJobBatchDelay: 0,
