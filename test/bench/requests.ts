@@ -17,6 +17,7 @@ import {
   MESSAGE_TEXT,
   makeChatChannel,
   makeKeyHeader,
+  makeMessage,
   makeWebhook,
   randomPhone,
   repeat,
@@ -99,9 +100,6 @@ function verifyStored(stored: number, items: number): void {
   if (stored !== items) throw new Error(`${stored} of ${items} items are stored`);
 }
 
-const sendBody = (channelId: string) =>
-  JSON.stringify({ channel_id: channelId, to: randomPhone(), type: "text", text: { body: MESSAGE_TEXT } });
-
 const sendRequest = (path: string, headers: Record<string, string>, body: string) =>
   buildRequest({
     path,
@@ -117,7 +115,7 @@ export const messages =
   async (context, peer) => {
     const channel = await makeChatChannel(context);
     const makeRequests = (path: string, headers: Record<string, string>) => () =>
-      repeat(context.count(count), () => sendRequest(path, headers, sendBody(channel.id)));
+      repeat(context.count(count), () => sendRequest(path, headers, makeMessage(channel.id)));
     const round = { callers, itemsPerRequest: 1 };
     if (peer) {
       const env = { API_KEY: PEER_KEY["x-svc-api-key"] };

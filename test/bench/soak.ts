@@ -4,15 +4,7 @@ import { until } from "../fixtures/until.ts";
 import type { Sample, Work } from "./case.ts";
 import { type BenchContext, startHerald, startReceiver } from "./context.ts";
 import { atRate } from "./load.ts";
-import {
-  type Channel,
-  MESSAGE_TEXT,
-  makeChatChannel,
-  makeKeyHeader,
-  makeWebhook,
-  randomPhone,
-  repeat,
-} from "./tenants.ts";
+import { type Channel, makeChatChannel, makeKeyHeader, makeMessage, makeWebhook, repeat } from "./tenants.ts";
 import { readRssMb } from "./usage.ts";
 
 interface Request {
@@ -33,12 +25,7 @@ const REQUESTS: readonly { perSecond: number; of(channel: Channel, key: Record<s
         path: "/api/outbound/send",
         status: 202,
         headers: { ...key, "content-type": "application/json" },
-        body: JSON.stringify({
-          channel_id: id,
-          to: randomPhone(),
-          type: "text",
-          text: { body: MESSAGE_TEXT },
-        }),
+        body: makeMessage(id),
       }),
     },
     { perSecond: 5, of: (_, headers) => ({ path: "/api/webhooks/events", status: 200, headers }) },

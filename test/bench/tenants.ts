@@ -47,6 +47,10 @@ export const randomPhone = (): string => `55119${randomInt(10_000_000, 99_999_99
 /** The text of a message to send. */
 export const MESSAGE_TEXT = "Your order has been shipped and will arrive on Monday.";
 
+/** The body of a request that sends a message of a channel to any person. */
+export const makeMessage = (channelId: string): string =>
+  JSON.stringify({ channel_id: channelId, to: randomPhone(), type: "text", text: { body: MESSAGE_TEXT } });
+
 const EVENT_TEXT = "Has my order been shipped yet? It should have arrived on Monday.";
 
 /** A received message, as the chat platform's webhook leads to. */

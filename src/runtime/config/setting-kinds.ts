@@ -208,8 +208,8 @@ export const hosts: Kind<readonly string[]> = {
 const SIX_FIELDS = /^\S+( \S+){5}$/;
 
 /**
- * What node-cron accepts and cannot run: numbers of three digits, because it lists every value of a range, and the characters
- * L, W, # and ?, because such a day may never come.
+ * The library accepts these expressions and cannot run them: it lists every value of a range, which ends a process for large
+ * numbers, and throws when a day with L, W or # never comes.
  */
 const UNSUPPORTED_CRON = /\d{3}|[#?]|\d[lw]|[ ,]l/i;
 
