@@ -51,6 +51,9 @@ async function createTemplates(base: string): Promise<void> {
       },
     ],
   });
+  await submit("instant_call", {
+    components: [{ type: "BODY", text: "May we call you?" }, { type: "CALL_PERMISSION_REQUEST" }],
+  });
   await submit("instant_otp", {
     category: "AUTHENTICATION",
     components: [
@@ -90,6 +93,11 @@ const TEMPLATES: Record<string, [message: object, outcome: string]> = {
   "a parameter without its name": [
     template("instant_named", [{ type: "body", parameters: textParameters("Ana") }]),
     "400 132012",
+  ],
+  "a request for permission to call": [template("instant_call"), "200"],
+  "a parameter for a request for permission to call": [
+    template("instant_call", [{ type: "call_permission_request", parameters: textParameters("x") }]),
+    "400 132000",
   ],
   "a missing template": [template("never_made"), "404 132001"],
   "a template that is not approved yet": [template("waiting"), "404 132001"],

@@ -14,6 +14,8 @@ const header = (text: string, rest: object = {}) => ({ type: "HEADER", format: "
 const buttons = (...list: object[]) => ({ type: "BUTTONS", buttons: list });
 const withComponents = (...components: object[]) => ({ components: [body("Good day."), ...components] });
 
+const callPermission = { type: "CALL_PERMISSION_REQUEST" };
+
 const REFUSED: Record<string, [change: object, refusal: string]> = {
   "no name": [{ name: undefined }, "400 100"],
   "no language": [{ language: undefined }, "400 100"],
@@ -76,6 +78,11 @@ const REFUSED: Record<string, [change: object, refusal: string]> = {
     withComponents(buttons({ type: "URL", text: "Go", url: "https://example.com/{{1}}" })),
     "400 100 2388043",
   ],
+  "a call permission request without a body": [{ components: [callPermission] }, "400 100 2388072"],
+  "two call permission requests": [
+    withComponents(callPermission, { type: "call_permission_request" }),
+    "400 100",
+  ],
 };
 
 t.test("an invalid template is refused", async (t) => {
@@ -115,6 +122,44 @@ t.test("an authentication template has the lifetime of its code in the footer", 
   const utility = withComponents({ type: "FOOTER", code_expiration_minutes: 10 });
   t.equal(await create("no_otp", utility), "400 100 2388043", "other categories need a text");
 });
+
+t.test("a marketing or utility template can ask for permission to call", async (t) => {
+  const { base } = await startSandbox(t);
+  const create = (name: string, change: object) =>
+    postJson(`${base}/${WABA_ID}/message_templates`, simple(name, change));
+  for (const category of ["MARKETING", "UTILITY"])
+    for (const [index, type] of ["CALL_PERMISSION_REQUEST", "call_permission_request"].entries()) {
+      const name = `call_${category.toLowerCase()}_${index}`;
+      const change = { category, ...withComponents(header("May we call?"), { type }) };
+      t.match(await create(name, change), { status: 200, body: { category } }, `${category} ${type}`);
+    }
+});
+
+t.test(
+  "a request for permission to call is refused with other interactive components and in authentication templates",
+  async (t) => {
+    const { base } = await startSandbox(t);
+    const refusalOf = async (change: object) => {
+      const answer = await postJson(`${base}/${WABA_ID}/message_templates`, simple("refused", change));
+      t.equal(formatRefusal(answer), "400 100");
+      t.equal(answer.body.error.error_user_title, "Call permission request is invalid");
+      return answer.body.error.error_user_msg;
+    };
+    const others = [
+      buttons({ type: "QUICK_REPLY", text: "Stop" }),
+      { type: "CAROUSEL", cards: [] },
+      { type: "LIMITED_TIME_OFFER", limited_time_offer: { text: "Today" } },
+    ];
+    for (const other of others)
+      for (const components of [
+        [callPermission, other],
+        [other, callPermission],
+      ])
+        t.match(await refusalOf(withComponents(...components)), new RegExp(`type ${other.type}\\.$`));
+    const authentication = { category: "AUTHENTICATION", ...withComponents(callPermission) };
+    t.match(await refusalOf(authentication), /authentication template/);
+  },
+);
 
 t.test("a header shows a place or a product without an example", async (t) => {
   const { base } = await startSandbox(t);

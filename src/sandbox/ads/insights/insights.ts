@@ -8,12 +8,11 @@ import { failsReports, isUndelivered, skipsReports } from "../../magic-values.ts
 import { type AdObject, type AdObjects, LEVELS, type Level, nameOf } from "../objects.ts";
 import { combineFilters, readConditions } from "../read-and-filter.ts";
 import { refuse } from "../refusals.ts";
-import type { Values } from "../values.ts";
+import { formatTimeIn, type Values } from "../values.ts";
 import { type Cell, checkActionBreakdowns, MAX_REPORT_ROWS, readCells } from "./breakdowns.ts";
 import {
   type Arrangement,
   arrangeRows,
-  EMPTY_METRICS,
   isMetric,
   METRICS,
   type Measure,
@@ -21,6 +20,7 @@ import {
   shareOf,
   totalsInRange,
 } from "./metrics.ts";
+import { FIELDS_WITHOUT_VALUES } from "./names.ts";
 import { readPeriods } from "./periods.ts";
 
 const MAX_ROWS_PER_PAGE = 500;
@@ -184,8 +184,7 @@ function readLevel(text: string | undefined, ownLevel: Query["level"]): Query["l
 
 function readFields(words: readonly string[] | undefined): readonly string[] {
   const fields = (words ?? []).filter((word) => word !== "");
-  const known = [...Object.keys(METRICS), ...Object.keys(SUBJECT_FIELDS), ...EMPTY_METRICS, ...DATE_FIELDS];
-  const unknownField = fields.find((field) => !known.includes(field));
+  const unknownField = fields.find((field) => !KNOWN_FIELDS.has(field));
   if (unknownField) throw invalidParameter(`${unknownField} is not valid for fields param.`);
   return fields.length === 0 ? DEFAULT_FIELDS : fields;
 }
@@ -273,6 +272,12 @@ const fieldAtLevel =
 
 const idOf = ({ id }: AdObject) => id;
 
+/** The day of a time of the row's own object, in the account's time zone. */
+const dayField =
+  (timeOf: (object: AdObject) => Date) =>
+  ({ account, lineage: [object] }: Subject) =>
+    object && formatTimeIn(account.timezone_name, timeOf(object)).slice(0, 10);
+
 /** Fields of a row's subject. A field of a lower level than the row's is undefined. */
 const SUBJECT_FIELDS: Readonly<Record<string, (subject: Subject) => unknown>> = {
   account_id: ({ account }) => account.id,
@@ -287,4 +292,13 @@ const SUBJECT_FIELDS: Readonly<Record<string, (subject: Subject) => unknown>> = 
   optimization_goal: fieldAtLevel("adset", ({ values }) => values.optimization_goal),
   ad_id: fieldAtLevel("ad", idOf),
   ad_name: fieldAtLevel("ad", nameOf),
+  created_time: dayField(({ created }) => created),
+  updated_time: dayField(({ updated }) => updated),
 };
+
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+  ...Object.keys(METRICS),
+  ...Object.keys(SUBJECT_FIELDS),
+  ...DATE_FIELDS,
+  ...FIELDS_WITHOUT_VALUES,
+]);

@@ -4,6 +4,7 @@ import { invalidParameter } from "../../graph/graph-error.ts";
 import { plainText } from "../../graph/params.ts";
 import { minorUnitsPerMajor } from "../budgets-and-spend-cap.ts";
 import type { Condition } from "../read-and-filter.ts";
+import { FIELDS_WITHOUT_VALUES } from "./names.ts";
 
 export interface Measure extends Totals {
   currency: string;
@@ -58,34 +59,6 @@ function toActions(measure: Measure, value: (count: number) => string | undefine
   }));
   return actions.length === 0 ? undefined : actions;
 }
-
-/** Metrics that are accepted and never have a value here. */
-export const EMPTY_METRICS: readonly string[] = [
-  "action_values",
-  "conversion_values",
-  "conversions",
-  "cost_per_conversion",
-  "cost_per_thruplay",
-  "cost_per_unique_click",
-  "engagement_rate_ranking",
-  "estimated_ad_recallers",
-  "inline_post_engagement",
-  "mobile_app_purchase_roas",
-  "outbound_clicks",
-  "purchase_roas",
-  "quality_ranking",
-  "social_spend",
-  "unique_actions",
-  "unique_inline_link_clicks",
-  "video_avg_time_watched_actions",
-  "video_p100_watched_actions",
-  "video_p25_watched_actions",
-  "video_p50_watched_actions",
-  "video_p75_watched_actions",
-  "video_play_actions",
-  "video_thruplay_watched_actions",
-  "website_purchase_roas",
-];
 
 /** The base counts from which all metrics are derived. */
 interface Totals {
@@ -154,7 +127,9 @@ export interface Arrangement {
   order: readonly Order[];
 }
 
-export const isMetric = (field: string): boolean => Object.hasOwn(METRICS, field);
+/** True for a field by which rows can be filtered and sorted. One without values counts as zero. */
+export const isMetric = (field: string): boolean =>
+  Object.hasOwn(METRICS, field) || FIELDS_WITHOUT_VALUES.includes(field);
 
 /** Parses a sort order such as `spend_descending`. */
 export function readOrder(given: unknown): Order {

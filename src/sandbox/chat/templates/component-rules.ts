@@ -8,20 +8,29 @@ interface TemplateTraits {
   format: ParameterFormat;
 }
 
+/** The traits of the template and the types of all its components. */
+interface Surroundings extends TemplateTraits {
+  types: readonly string[];
+}
+
 const MAX_TEXT_LENGTHS = { HEADER: 60, BODY: 1024, FOOTER: 60 } as const;
 /** Formats without text and example: each message provides the place or the product. */
 const BARE_HEADER_FORMATS = ["LOCATION", "PRODUCT"];
 const HEADER_FORMATS = ["TEXT", "IMAGE", "VIDEO", "DOCUMENT", ...BARE_HEADER_FORMATS];
 const MAX_CODE_EXPIRATION_MINUTES = 90;
 
-const RULES: Readonly<Record<string, (component: Component, traits: TemplateTraits) => void>> = {
+const RULES: Readonly<Record<string, (component: Component, surroundings: Surroundings) => void>> = {
   HEADER: checkHeader,
   BODY: checkBody,
   FOOTER: checkFooter,
   BUTTONS: ({ buttons }) => checkButtons(buttons),
   CAROUSEL: () => {},
   LIMITED_TIME_OFFER: () => {},
+  CALL_PERMISSION_REQUEST: (_component, surroundings) => checkCallPermissionRequest(surroundings),
 };
+
+/** Interactive components, with which a call permission request can't be combined. */
+const INTERACTIVE_TYPES = ["BUTTONS", "CAROUSEL", "LIMITED_TIME_OFFER"];
 
 export const componentTypeOf = ({ type }: Component): string => plainText(type).toUpperCase();
 
@@ -35,7 +44,7 @@ export function checkComponents(components: readonly Component[], traits: Templa
     throw invalidParameter("Param components must have at most one component of each type");
   if (!types.includes("BODY"))
     throw templateError(2388072, "Message body is missing", "The template must have a body.");
-  for (const component of components) RULES[componentTypeOf(component)]?.(component, traits);
+  for (const component of components) RULES[componentTypeOf(component)]?.(component, { ...traits, types });
 }
 
 function readText(component: Component, type: keyof typeof MAX_TEXT_LENGTHS): string {
@@ -113,6 +122,22 @@ function checkExpiration(given: unknown): void {
   if (!Number.isInteger(minutes) || minutes < 1 || minutes > MAX_CODE_EXPIRATION_MINUTES)
     throw footerError(`code_expiration_minutes must be between 1 and ${MAX_CODE_EXPIRATION_MINUTES}.`);
 }
+
+function checkCallPermissionRequest({ category, types }: Surroundings): void {
+  if (category === "AUTHENTICATION")
+    throw callPermissionError("An authentication template can't have a call permission request.");
+  const other = types.find((type) => INTERACTIVE_TYPES.includes(type));
+  if (other !== undefined)
+    throw callPermissionError(
+      `A call permission request can't be combined with a component of type ${other}.`,
+    );
+}
+
+const callPermissionError = (reason: string) =>
+  invalidParameter("Param components has an invalid call permission request", {
+    userTitle: "Call permission request is invalid",
+    userMessage: reason,
+  });
 
 const MAX_BUTTONS = 10;
 const MAX_BUTTON_TEXT_LENGTH = 25;
