@@ -127,7 +127,7 @@ interface DocumentParts {
   errorCode?: "session_gone" | "not_found";
 }
 
-/** The frame of all signup pages: style and script are inline, so that a page is one request. */
+/** The frame of all signup pages: style, script and an empty icon are inline, so that a page is one request. */
 function renderDocument(
   { nonce, language }: DocumentOptions,
   { content, script, errorCode }: DocumentParts,
@@ -140,6 +140,7 @@ function renderDocument(
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${TEXTS[language].title}</title>
+<link rel="icon" href="data:,">
 <style nonce="${nonce}">${trustedHtml(readBuiltFile("page.css"))}</style>
 </head>
 <body>
