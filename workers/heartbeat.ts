@@ -18,7 +18,8 @@ const REMOVE_TIMEOUT_MS = 1 * SECOND;
 
 interface HeartbeatParts {
   id: string;
-  process: "dispatcher" | "scheduler";
+  /** `command`: the command line, while it runs a job. */
+  process: "dispatcher" | "scheduler" | "command";
   db: Database;
   log: Log;
   /** Milliseconds of a monotonic clock. */

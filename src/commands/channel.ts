@@ -1,16 +1,23 @@
-import { type ChannelAsset, connectChannel, toChannel } from "../domain/channels/channels.ts";
+import {
+  type ChannelAsset,
+  connectChannel,
+  disconnectChannel,
+  toChannel,
+} from "../domain/channels/channels.ts";
 import { CHANNEL_STATUSES, type Platform } from "../schema/enumerations.ts";
 import { listChannelsOfAllClients } from "../store/channels/channel-owners.ts";
-import { type ChannelFilters, listChannels } from "../store/channels/channels.ts";
+import { type ChannelFilters, findChannel, listChannels } from "../store/channels/channels.ts";
+import { findOwner } from "../store/tenants/clients.ts";
 import {
   type Command,
   type CommandContext,
   CommandError,
+  confirmWithName,
   defineCommand,
   operatorActor,
   UsageError,
 } from "./command-line/command.ts";
-import { flag, OPTION, optional, parseOneOf, required } from "./command-line/options.ts";
+import { flag, OPTION, optional, parseOneOf, positional, required } from "./command-line/options.ts";
 import { readAllPages, toColumns } from "./command-line/output.ts";
 import { requireClient } from "./command-line/require-client.ts";
 
@@ -76,6 +83,25 @@ export const CHANNEL_COMMANDS: readonly Command[] = [
     },
     show: ({ data }) =>
       toColumns(data, data.some((row) => "client_id" in row) ? ["client_id", ...SHOWN_FIELDS] : SHOWN_FIELDS),
+  }),
+  defineCommand({
+    name: "channel disconnect",
+    summary: "Disconnect a channel of any client: its token is erased, and its queued messages fail",
+    options: { id: positional(OPTION.channel), yes: flag("do not ask for confirmation") },
+    async run({ id, yes }, context) {
+      const clientId = await findOwner(context.db, "channels", id);
+      if (clientId === undefined) throw new CommandError(`there is no channel ${id}`);
+      const { name } = await requireClient(context, clientId);
+      if (!yes)
+        await confirmWithName(context, name, {
+          warning: `This disconnects the channel ${id} of "${name}"; its queued messages fail.`,
+          refusal: "nothing was changed",
+        });
+      await disconnectChannel(context.db, operatorActor(context, clientId), id);
+      const row = await findChannel(context.db, clientId, id);
+      if (!row) throw new CommandError(`there is no channel ${id}`); // the client was deleted meanwhile
+      return { client_id: clientId, ...toChannel(row) };
+    },
   }),
 ];
 

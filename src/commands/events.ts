@@ -5,24 +5,35 @@ import {
   type ReplayInput,
   replayEvents,
 } from "../domain/events/replay.ts";
-import { searchEvents, toEvent } from "../domain/events/search-events.ts";
+import { searchEvents, toEvent, toEventDetail } from "../domain/events/search-events.ts";
+import { readBackendState } from "../domain/stats/queue-stats.ts";
+import { awaitConnection } from "../queue/redis.ts";
+import { tagsOf } from "../queue/wake-ups.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { timeOfId } from "../runtime/ids.ts";
 import { EVENT_STATUSES, EVENT_TYPES } from "../schema/enumerations.ts";
-import { type Command, defineCommand } from "./command-line/command.ts";
+import type { Database } from "../store/database/database.ts";
+import { findEvent, listAttempts } from "../store/events/events.ts";
+import { retryEvent } from "../store/events/replays.ts";
+import { readQueueHold } from "../store/processes/queue-hold.ts";
+import { findOwner } from "../store/tenants/clients.ts";
+import { type Command, type CommandContext, CommandError, defineCommand } from "./command-line/command.ts";
 import {
   DEFAULT_LISTED_ROWS,
   OPTION,
   optional,
   parseOneOf,
   parsePeriod,
+  positional,
   required,
 } from "./command-line/options.ts";
-import { readFirstRows, toColumns } from "./command-line/output.ts";
+import { readFirstRows, toColumns, toText } from "./command-line/output.ts";
 import { requireClient } from "./command-line/require-client.ts";
 
 /** Herald may have recorded an event much later than it occurred. */
 const OCCURRED = "the time at which they occurred at the platform";
+
+const CONNECT_TIMEOUT_MS = 5 * SECOND;
 
 /** Longer than this, the progress is shown without a total. */
 const MAX_COUNT_MS = 20 * SECOND;
@@ -121,7 +132,63 @@ export const EVENTS_COMMANDS: readonly Command[] = [
         SHOWN_FIELDS,
       ),
   }),
+  defineCommand({
+    name: "events show",
+    summary: "Show an event of any client and the attempts to deliver it, without its payload",
+    options: { id: positional(OPTION.event) },
+    async run({ id }, context) {
+      const { db } = context;
+      const clientId = await requireOwner(db, id);
+      const row = await findEvent(db, clientId, id);
+      if (!row) throw noEvent(id); // deleted meanwhile
+      const { payload, headers, delivery_attempts, ...event } = toEventDetail(
+        row,
+        await listAttempts(db, clientId, id),
+      );
+      const waits_for = event.status === "pending" ? await findObstacle(context, clientId) : null;
+      return { event: { client_id: clientId, ...event, waits_for }, delivery_attempts };
+    },
+    show: ({ event, delivery_attempts }) =>
+      `${toText(event)}\n\n${toColumns(delivery_attempts, ATTEMPT_FIELDS)}`,
+  }),
+  defineCommand({
+    name: "events retry",
+    summary: "Send an event of any client again now, even if it was delivered",
+    options: { id: positional(OPTION.event) },
+    async run({ id }, { db }) {
+      const clientId = await requireOwner(db, id);
+      const row = await retryEvent(db, clientId, id);
+      if (!row) throw noEvent(id);
+      if (row.is_held)
+        throw new CommandError(
+          `nothing was sent: the key of ${id} is disabled, or its client has no webhook_url`,
+        );
+      return { client_id: clientId, ...toEvent(row) };
+    },
+  }),
 ];
+
+const noEvent = (id: string) => new CommandError(`there is no event ${id}`);
+
+async function requireOwner(db: Database, id: string): Promise<string> {
+  const clientId = await findOwner(db, "events", id);
+  if (clientId === undefined) throw noEvent(id);
+  return clientId;
+}
+
+/**
+ * What a pending event waits for: an operator's release of the queue, the client's backend behind its circuit breaker, or
+ * only its next attempt.
+ */
+async function findObstacle({ db, redis, config }: CommandContext, clientId: string) {
+  if ((await readQueueHold(db)).held) return "hold";
+  await awaitConnection(redis, CONNECT_TIMEOUT_MS);
+  const { breaker } = await readBackendState({ db, redis, tags: tagsOf(config) }, clientId);
+  return breaker === "closed" ? "attempt" : "breaker";
+}
+
+/** Without the excerpts of responses, which may have any length and content; `--json` has them. */
+const ATTEMPT_FIELDS = ["attempt", "at", "status_code", "duration_ms", "error"] as const;
 
 const SHOWN_FIELDS = [
   "id",

@@ -5,7 +5,7 @@ import { tagsOf } from "../queue/wake-ups.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { MessageDto, MessageErrorDto, MessageExplanationDto } from "../schema/messages.ts";
 import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../schema/messages.ts";
-import { findMessageOwner } from "../store/messages/messages.ts";
+import { findOwner } from "../store/tenants/clients.ts";
 import { type Command, CommandError, defineCommand } from "./command-line/command.ts";
 import { OPTION, positional } from "./command-line/options.ts";
 import { toText } from "./command-line/output.ts";
@@ -18,7 +18,7 @@ export const MESSAGE_COMMANDS: readonly Command[] = [
     summary: "Show a message and what happened to it, of whichever client",
     options: { id: positional(OPTION.message) },
     async run({ id }, { db, redis, config, say }) {
-      const clientId = await findMessageOwner(db, id);
+      const clientId = await findOwner(db, "messages", id);
       const found = clientId && (await readTimeline(db, clientId, id));
       if (!clientId || !found) throw noMessage(id);
       if (found.timeline.length >= MAX_TIMELINE_ENTRIES)
@@ -49,6 +49,7 @@ const showExplanation = ({
 }: MessageExplanationDto): string =>
   toText({
     ...fields,
+    ...(fields.who_acts === "you" ? { who_acts: "client" } : {}), // the explanation speaks to the client
     ...(platform_error && status !== "failed" ? { platform_error: describeError(platform_error) } : {}),
   });
 

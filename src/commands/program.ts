@@ -234,14 +234,17 @@ async function readSecret(context: BaseContext): Promise<string> {
 
 function errorMessage(error: unknown, context: BaseContext | undefined): string {
   if (error instanceof CommandError || error instanceof UsageError) return error.message;
-  if (error instanceof ConfigError) return `${error.message}${context?.settingsFile ? "" : SETTINGS_HINT}`;
+  if (error instanceof ConfigError)
+    return `${error.message}\n${context?.settingsFile || context?.env.DATABASE_URL ? CORRECTION_HINT : SETTINGS_HINT}`;
   if (error instanceof DatabaseUnavailable)
     return `${error.message}\n${context?.settingsFile ? notRunningHint(context.settingsFile) : DOCTOR_HINT}`;
   if (isMissingTable(error)) return "the database lacks a table: run herald migrate first";
   return error instanceof Error ? error.message : "failed";
 }
 
+const CORRECTION_HINT = "herald doctor shows how to correct settings";
+
 const SETTINGS_HINT =
-  "\nHerald was not started in this checkout: run npm start, name its folder with --folder, or set these variables";
+  "Herald was not started in this checkout: run npm start, name its folder with --folder, or set these variables";
 
 const DOCTOR_HINT = "herald doctor checks the connection";

@@ -8,7 +8,7 @@ import { awaitConnection } from "../queue/redis.ts";
 import { readRedisState } from "../queue/redis-state.ts";
 import { tagsOf } from "../queue/wake-ups.ts";
 import { SECOND } from "../runtime/durations.ts";
-import { holdQueue, releaseQueue } from "../store/processes/queue-hold.ts";
+import { describeHold, holdQueue, readQueueHold, releaseQueue } from "../store/processes/queue-hold.ts";
 import {
   type Command,
   type CommandContext,
@@ -17,7 +17,7 @@ import {
   operatorActor,
   UsageError,
 } from "./command-line/command.ts";
-import { flag, OPTION, required } from "./command-line/options.ts";
+import { flag, OPTION, optional, required } from "./command-line/options.ts";
 import { toColumns, toTable } from "./command-line/output.ts";
 import { requireClient } from "./command-line/require-client.ts";
 
@@ -45,9 +45,9 @@ export const QUEUE_COMMANDS: readonly Command[] = [
         say("Redis does not answer: depth and open_breakers are unknown; run herald doctor for details");
       return status;
     },
-    show: ({ held_since, data, clients }) =>
+    show: ({ held, held_since: since, held_by: by, held_reason: reason, data, clients }) =>
       [
-        ...(held_since ? [`held since ${held_since.toISOString()}`] : []),
+        ...(held ? [describeHold({ held, since, by, reason })] : []),
         toTable(data.map(toCells)),
         ...(clients.length === 0 ? [] : ["", toColumns(clients, CLIENT_FIELDS)]),
       ].join("\n"),
@@ -58,8 +58,13 @@ export const QUEUE_COMMANDS: readonly Command[] = [
     name: "queue hold",
     summary:
       "Hold the queue: dispatchers start no send and no delivery until it is released; web keeps accepting",
-    options: {},
-    run: (_, { db }) => holdQueue(db),
+    options: { reason: optional(OPTION.reason) },
+    async run({ reason }, { db, operator: by, say }) {
+      const isNew = await holdQueue(db, { by, reason });
+      const hold = await readQueueHold(db);
+      if (!isNew && hold.held) say(`The queue was already ${describeHold(hold)}; nothing was changed`);
+      return hold;
+    },
   }),
   defineCommand({
     name: "queue release",

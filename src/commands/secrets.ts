@@ -1,3 +1,5 @@
+import { OAUTH_STATE_TTL_MS } from "../runtime/deadlines.ts";
+import { MINUTE } from "../runtime/durations.ts";
 import { type SecretBox, SecretBoxError, sealedContext } from "../security/secret-box.ts";
 import type { Database } from "../store/database/database.ts";
 import {
@@ -34,7 +36,7 @@ export const SECRETS_COMMANDS: readonly Command[] = [
     },
     show: ({ rotated, left }) =>
       left === 0
-        ? `${rotated} secrets re-encrypted; the other keys of ENCRYPTION_KEYS are no longer needed`
+        ? `${rotated} secrets re-encrypted; remove the other keys of ENCRYPTION_KEYS in ${OAUTH_STATE_TTL_MS / MINUTE} minutes, when the OAuth states that they signed have expired`
         : `${rotated} secrets re-encrypted, ${left} are left: run it again with the keys they were encrypted with`,
     isFailure: ({ left }) => left > 0,
   }),

@@ -1,5 +1,5 @@
 import { issueSession } from "../domain/tenants/sessions.ts";
-import { changePassword, createUser } from "../domain/tenants/users.ts";
+import { changePassword, changeUser, createUser } from "../domain/tenants/users.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { generatePassword } from "../security/passwords.ts";
 import { LOGIN_TTL_MS } from "../security/user-tokens.ts";
@@ -61,6 +61,19 @@ export const USER_COMMANDS: readonly Command[] = [
     },
   }),
   defineCommand({
+    name: "user disable",
+    summary:
+      "Disable a user: its sessions end, and its password and tokens are rejected; its API keys keep working",
+    options: { user: required(OPTION.user) },
+    run: ({ user }, context) => setEnabled(context, user, false),
+  }),
+  defineCommand({
+    name: "user enable",
+    summary: "Enable a disabled user: it can sign in again",
+    options: { user: required(OPTION.user) },
+    run: ({ user }, context) => setEnabled(context, user, true),
+  }),
+  defineCommand({
     name: "user token",
     summary: "Issue a user token with a session of its own, as a login does",
     options: {
@@ -80,6 +93,16 @@ export const USER_COMMANDS: readonly Command[] = [
     },
   }),
 ];
+
+async function setEnabled(context: CommandContext, id: string, enabled: boolean) {
+  const { client_id: clientId } = await requireUser(context, id);
+  const input = { id, changes: { enabled }, byOwner: true };
+  const change = await changeUser(context.db, operatorActor(context, clientId), input);
+  if (change.outcome === "last_owner")
+    throw new CommandError(`${id} is the last enabled owner of its client: create another owner first`);
+  if (change.outcome !== "changed") throw new CommandError(`there is no user ${id}`);
+  return { user_id: id, email: change.row.email, enabled: change.row.enabled };
+}
 
 async function requireUser({ db }: CommandContext, id: string): Promise<UserCredentialRow> {
   const row = await findUserCredential(db, id);

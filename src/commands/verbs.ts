@@ -30,7 +30,7 @@ export const VERB_GROUPS: readonly VerbGroup[] = [
     load: async () => (await import("./client.ts")).CLIENT_COMMANDS,
   },
   {
-    names: ["user create", "user list", "user password", "user token"],
+    names: ["user create", "user list", "user password", "user disable", "user enable", "user token"],
     load: async () => (await import("./user.ts")).USER_COMMANDS,
   },
   {
@@ -38,15 +38,16 @@ export const VERB_GROUPS: readonly VerbGroup[] = [
     load: async () => (await import("./key.ts")).KEY_COMMANDS,
   },
   {
-    names: ["channel add", "channel list"],
+    names: ["channel add", "channel list", "channel disconnect"],
     load: async () => (await import("./channel.ts")).CHANNEL_COMMANDS,
   },
+  { names: ["ad-account list"], load: async () => (await import("./ad-account.ts")).AD_ACCOUNT_COMMANDS },
   {
     names: ["terms publish", "terms current"],
     load: async () => (await import("./terms.ts")).TERMS_COMMANDS,
   },
   {
-    names: ["events replay", "events list"],
+    names: ["events replay", "events list", "events show", "events retry"],
     load: async () => (await import("./events.ts")).EVENTS_COMMANDS,
   },
   { names: ["message show"], load: async () => (await import("./message.ts")).MESSAGE_COMMANDS },
@@ -59,14 +60,21 @@ export const VERB_GROUPS: readonly VerbGroup[] = [
     names: ["queue status", "queue hold", "queue release", "queue discard-sends"],
     load: async () => (await import("./queue.ts")).QUEUE_COMMANDS,
   },
+  {
+    names: ["status"],
+    summary:
+      "Show on one screen the processes, the hold, what waits and failed, open breakers, channels that need a new token, and limits of the platforms",
+    load: async () => [(await import("./status.ts")).STATUS_COMMAND],
+  },
+  { names: ["job list", "job run"], load: async () => (await import("./job.ts")).JOB_COMMANDS },
   { names: ["stats", "stats failures"], load: async () => (await import("./stats.ts")).STATS_COMMANDS },
   { names: ["secrets rotate"], load: async () => (await import("./secrets.ts")).SECRETS_COMMANDS },
   { names: ["insights export"], load: async () => (await import("./insights.ts")).INSIGHTS_COMMANDS },
   {
     names: ["doctor"],
     summary:
-      "Check settings, Postgres, Redis, migrations, secrets, API keys, workers, hold, queue rows, clock, transactions and platforms, and explain how to fix problems",
-    load: async () => [(await import("./doctor.ts")).DOCTOR_COMMAND],
+      "Check settings, Postgres, its writes, Redis, migrations, secrets, API keys, workers, hold, queue rows, clock, transactions, web and platforms, and explain how to fix problems",
+    load: async () => [(await import("./doctor/doctor.ts")).DOCTOR_COMMAND],
   },
   {
     names: ["listen"],

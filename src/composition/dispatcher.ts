@@ -91,8 +91,10 @@ function dispatcherWorkers(container: DependencyContainer): Worker[] {
   const messages = createMessageSending({ ...claiming, rates });
   const limiters = { events: events.limiter, messages: messages.limiter };
   metrics.addCollector(createGauges({ db, redis, tags, breakers, limiters, metrics }));
-  const everySecond = (name: Parameters<typeof repeat>[0]["name"], work: () => Promise<void>): Worker =>
-    repeat({ name, intervalMs: 1 * SECOND, work, log });
+  const everySecond = (
+    name: Parameters<typeof repeat>[0]["name"],
+    work: Parameters<typeof repeat>[0]["work"],
+  ): Worker => repeat({ name, intervalMs: 1 * SECOND, work, log });
   const onQuarantined = createQuarantineRecorder(log, metrics);
   const recoverSends = createSendRecovery({
     db,

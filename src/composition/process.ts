@@ -2,6 +2,7 @@ import type { DependencyContainer } from "tsyringe";
 import { tablePartitions } from "../../workers/table-partitions.ts";
 import { createEventPoster } from "../delivery/post-event.ts";
 import { createDestinations, createResolver } from "../delivery/ssrf-guard.ts";
+import type { RecordCall } from "../platforms/client/client.ts";
 import { createPlatforms } from "../platforms/platforms.ts";
 import { createPauses } from "../queue/platform-pauses.ts";
 import { awaitConnection, createProducerClient } from "../queue/redis.ts";
@@ -12,13 +13,14 @@ import type { Config } from "../runtime/config/config.ts";
 import type { Environment } from "../runtime/config/settings.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { createLog, type Log } from "../runtime/log.ts";
-import { createMetrics, type MetricsText, metricsServer } from "../runtime/metrics.ts";
+import { createMetrics, type Metrics, type MetricsText, metricsServer } from "../runtime/metrics.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { createWatchdog } from "../runtime/watchdog.ts";
 import { createSecretBox } from "../security/secret-box.ts";
 import { isBearerToken } from "../security/secret-text.ts";
 import { createClockCheck } from "../store/database/clock.ts";
 import { createDatabase, type Database, type DatabaseOptions } from "../store/database/database.ts";
+import { createPostgresState } from "../store/database/postgres-state.ts";
 import { runWorkers, tryReadConfig } from "./run-workers.ts";
 import {
   CONFIG,
@@ -103,11 +105,20 @@ export const SHARED_TOKENS = {
 /** The workers that every process starts first and closes last: watchdog, metrics, connections, Redis state, clock, partitions. */
 export function sharedWorkers(parts: Resolved<typeof SHARED_TOKENS>): Worker[] {
   const { config, db, log, metrics, redis, redisState, watchdog } = parts;
+  metrics.addCollector(createConnectionGauges({ db, metrics }));
   const closeDatabase = () => withTimeout(2 * SECOND, db.close(), () => log.warn("postgres.close_timed_out"));
+  const postgresState = createPostgresState({ db, log, metrics });
+  const postgresWorker: Worker = {
+    ...postgresState,
+    async close() {
+      await postgresState.close?.();
+      await closeDatabase();
+    },
+  };
   return [
     watchdog,
     createMetricsServer(config, metrics, log),
-    { name: "postgres", close: closeDatabase },
+    postgresWorker,
     { name: "redis", start: () => awaitConnection(redis, 2 * SECOND), close: () => redis.disconnect() },
     redisState,
     createClockCheck({ db, log }),
@@ -118,6 +129,16 @@ export function sharedWorkers(parts: Resolved<typeof SHARED_TOKENS>): Worker[] {
 /** Logs connections that break while they are idle. */
 export const createLoggedDatabase = (config: Config, log: Log, options?: DatabaseOptions): Database =>
   createDatabase(config, (error) => log.warn("postgres.connection_lost", { err: error }), options);
+
+/** Returns a function that sets the gauges of the connections to Postgres. */
+const createConnectionGauges =
+  ({ db, metrics }: { db: Database; metrics: Metrics }) =>
+  async (): Promise<void> => {
+    const { used, waiting, max } = db.usage();
+    metrics.postgresUsed.set(used);
+    metrics.postgresWaiting.set(waiting);
+    metrics.postgresMax.set(max);
+  };
 
 /** Without a METRICS_TOKEN the server listens on loopback only and asks for nothing. */
 export const createMetricsServer = (settings: Config, metrics: MetricsText, log: Log): Worker =>
@@ -133,9 +154,18 @@ export const createMetricsServer = (settings: Config, metrics: MetricsText, log:
 export function registerPlatforms(container: DependencyContainer, { isBackground = false } = {}): void {
   provide(container, PLATFORMS, (c) => {
     const pauses = createPauses(resolve(c, REDIS));
-    return createPlatforms(resolve(c, CONFIG), { pauses, log: resolve(c, LOG), isBackground });
+    const recordCall = createCallRecorder(resolve(c, METRICS));
+    return createPlatforms(resolve(c, CONFIG), { pauses, log: resolve(c, LOG), recordCall, isBackground });
   });
 }
+
+const createCallRecorder =
+  ({ platformCalls, platformCallSeconds }: Metrics): RecordCall =>
+  ({ platform, outcomes, ms }) => {
+    for (const outcome of outcomes) platformCalls.inc({ platform, outcome });
+    if (outcomes.some((outcome) => outcome !== "paused"))
+      platformCallSeconds.observe({ platform }, ms / SECOND);
+  };
 
 /** Registers the parts that post events to the clients' backends and restrict their destinations. */
 export function registerEventPoster(container: DependencyContainer): void {

@@ -9,6 +9,7 @@ import { rollUpStats } from "../../workers/scheduler/roll-up-stats.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Worker } from "../runtime/supervise.ts";
+import type { JobName } from "../schema/enumerations.ts";
 import { createPrereleaseCheck } from "../store/database/migrations.ts";
 import { registerPlatforms, SHARED_TOKENS, sharedWorkers } from "./process.ts";
 import { PLATFORMS, provide, resolveAll, WORKERS } from "./tokens.ts";
@@ -39,7 +40,10 @@ function schedulerWorkers(container: DependencyContainer): Worker[] {
 const STATS_SCHEDULE = "*/30 * * * * *";
 
 /** The cron table. */
-const cronTable = (config: Config, parts: CheckParts & ReportParts): Job[] => [
+export const cronTable = (
+  config: Config,
+  parts: CheckParts & ReportParts,
+): readonly (Job & { name: JobName })[] => [
   { name: "tokens", expression: config.CRON_TOKENS, run: (tick) => checkTokens(parts, tick) },
   { name: "reports", expression: config.CRON_REPORTS, run: (tick) => followReports(parts, tick) },
   {

@@ -4,7 +4,7 @@ import express from "express";
 import { ApiError, CLOSE_CONNECTION, errorOf } from "./api-error.ts";
 import { errorFormatAt } from "./error-reply.ts";
 import { createPipeline, type Pipeline, type PipelineParts } from "./pipeline.ts";
-import { respond } from "./respond.ts";
+import { createFaultLog, respond } from "./respond.ts";
 import { literalFirst, type Route } from "./route.ts";
 
 export interface App {
@@ -152,6 +152,7 @@ function replyWithError(
     errorFormat: errorFormatAt(request.url as string),
     isRepeatable: true,
     logLevel: "info" as const,
+    faultLog: createFaultLog(parts.log),
   };
   return respond(request, response, recorder, () => Promise.reject(thrown));
 }

@@ -26,7 +26,7 @@ import {
 import { type IncomingBody, incomingBody } from "./request/body.ts";
 import type { BodyMemory } from "./request/body-memory.ts";
 import { createInputReader } from "./request/input.ts";
-import { type OpenExchange, type Recorder, respond } from "./respond.ts";
+import { createFaultLog, createOutageLog, type OpenExchange, type Recorder, respond } from "./respond.ts";
 import {
   bodyLimitOf,
   bodyPartOf,
@@ -42,7 +42,7 @@ import {
 
 export interface PipelineParts
   extends AdmissionRules,
-    Omit<Recorder, "pattern" | "errorFormat" | "isRepeatable" | "logLevel"> {
+    Omit<Recorder, "pattern" | "errorFormat" | "isRepeatable" | "logLevel" | "faultLog"> {
   db: Database;
   validator: Validator;
   cursorSigner: Signer;
@@ -125,6 +125,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     errorFormat: errorFormatOf(route),
     isRepeatable: isRepeatable(route),
     logLevel: route.logLevel ?? ("info" as const),
+    faultLog: route.logLevel === "debug" ? createOutageLog(parts.log, route.path) : createFaultLog(parts.log),
     ...parts,
   };
   return (request, response, target) =>

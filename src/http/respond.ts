@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { PlatformFailure } from "../platforms/errors/failure.ts";
 import { createWatch } from "../runtime/async/watch.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { newId } from "../runtime/ids.ts";
@@ -54,6 +55,35 @@ export interface Recorder extends ExchangeOptions {
   isRepeatable: boolean;
   /** The level of the line http.request. */
   logLevel: "info" | "debug";
+  faultLog: FaultLog;
+}
+
+/** Logs the faults of one route. */
+export interface FaultLog {
+  failed(fields: Fields): void;
+  /** Called for each request without a fault. */
+  succeeded(): void;
+}
+
+/** Each request logs its own fault. */
+export const createFaultLog = (log: Log): FaultLog => ({
+  failed: (fields) => log.error("http.failed", fields),
+  succeeded() {},
+});
+
+/** For a route that is polled: an outage logs its first fault and its end, and the faults in between at debug. */
+export function createOutageLog(log: Log, route: string): FaultLog {
+  let isFailing = false;
+  return {
+    failed(fields) {
+      log[isFailing ? "debug" : "error"]("http.failed", fields);
+      isFailing = true;
+    },
+    succeeded() {
+      if (isFailing) log.info("http.recovered", { route });
+      isFailing = false;
+    },
+  };
 }
 
 /** Sends the reply of `work` or its error, then logs and counts the request. */
@@ -88,11 +118,12 @@ async function replyAndRecord(
   let reply: Reply | FileReply;
   try {
     reply = await work();
+    recorder.faultLog.succeeded();
   } catch (thrown) {
     const error = toApiError(thrown, recorder);
     code = error.code;
     if (isFault(error))
-      recorder.log.error("http.failed", {
+      recorder.faultLog.failed({
         request_id: exchange.requestId,
         client: exchange.clientId,
         ...exchange.logIds,
@@ -121,6 +152,7 @@ async function replyAndRecord(
 /** An outage or a refusal affects many requests: its stack trace would only repeat in the log. */
 function faultFields(thrown: unknown, { cause }: ApiError): Fields {
   if (cause instanceof DatabaseUnavailable) return { error: cause.message };
+  if (cause instanceof PlatformFailure) return { error: cause.message, verdict: cause.verdict };
   if (thrown instanceof ApiError && cause === undefined) return { error: thrown.message };
   return { err: thrown };
 }

@@ -176,7 +176,7 @@ interface RouteDefinition<A, P, Q, B, R> {
   eventStream?: { example: string };
   /** A field of the reply that the request's line in the log contains. */
   loggedId?: string;
-  /** The level of the request's line in the log. Default: info. */
+  /** The level of the request's line in the log. Default: info. With `debug`, for polled routes, so are the later faults of an outage. */
   logLevel?: "debug";
   handle(
     context: RequestContext<A, P, Q, B>,

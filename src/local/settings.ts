@@ -117,13 +117,20 @@ export function withoutPrivateServers(env: Environment, stored: Record<string, s
   );
 }
 
-/** Reads settings from `NAME='value'` lines, a format that a shell can source. */
+/** Reads settings from lines `NAME='value'`, which a shell can source. People also write `NAME=value` and `NAME="value"`. */
 export function readEnvFile(file: string): Record<string, string> {
   if (!existsSync(file)) return {};
-  const lines = readFileSync(file, "utf8").matchAll(/^([A-Z_]+)='(.*)'$/gm);
+  const lines = readFileSync(file, "utf8").matchAll(/^[ \t]*(?:export[ \t]+)?([A-Z][A-Z0-9_]*)=(.*)$/gm);
   return Object.fromEntries(
-    [...lines].map(([, name, value]) => [name as string, unescapeQuotes(value as string)]),
+    [...lines].map(([, name, value]) => [name as string, readValue(value as string)]),
   );
+}
+
+function readValue(text: string): string {
+  const value = text.trim();
+  const [, quoted] = /^'(.*)'$/.exec(value) ?? [];
+  if (quoted !== undefined) return unescapeQuotes(quoted);
+  return /^"(.*)"$/.exec(value)?.[1] ?? value;
 }
 
 /** Writes settings readable only by the owner, because they contain keys and passwords. */

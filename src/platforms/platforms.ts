@@ -10,7 +10,7 @@ import { type ChatMedia, createChatMedia } from "./chat/media.ts";
 import { type ChatMessages, createChatMessages } from "./chat/messages.ts";
 import { type ChatNumbers, createChatNumbers } from "./chat/numbers.ts";
 import { createTemplates, type Templates } from "./chat/templates.ts";
-import { createPlatformClient } from "./client/client.ts";
+import { createPlatformClient, type RecordCall } from "./client/client.ts";
 import type { PauseStore } from "./client/pauses.ts";
 import { createTransport } from "./client/transport.ts";
 import { createPageMessages, type PageMessages } from "./pages/messages.ts";
@@ -54,6 +54,7 @@ export interface Platforms {
 interface PlatformsParts {
   pauses: PauseStore;
   log: Log;
+  recordCall?: RecordCall;
   /** True for a process of background jobs, which pause while the app's limit is used up. */
   isBackground?: boolean;
 }

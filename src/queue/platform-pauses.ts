@@ -57,6 +57,28 @@ const createSharedPauses = (redis: RedisClient) =>
     },
   });
 
+/** A platform quota whose calls are paused: `app`, `asset:` with its id and use case, or `object:` with its path. */
+export interface QuotaPause {
+  quota: string;
+  seconds_left: number;
+}
+
+const SCANNED_KEYS = 1_000;
+
+/** Lists the pauses that the processes share, longest first; reads the names of all keys. Throws while Redis is unavailable. */
+export async function listPauses(redis: RedisClient): Promise<QuotaPause[]> {
+  const prefix = redisKey("");
+  const servers = "nodes" in redis ? redis.nodes("master") : [redis];
+  const pauses: QuotaPause[] = [];
+  for (const server of servers)
+    for await (const keys of server.scanStream({ match: `${prefix}*`, count: SCANNED_KEYS }))
+      for (const key of keys as string[]) {
+        const ms = await server.pttl(key);
+        if (ms > 0) pauses.push({ quota: key.slice(prefix.length), seconds_left: Math.ceil(ms / SECOND) });
+      }
+  return pauses.sort((one, other) => other.seconds_left - one.seconds_left);
+}
+
 function dropExpired(localPauses: Map<string, number>): void {
   const cutoff = Date.now() - SECOND;
   for (const [key, end] of localPauses) if (end < cutoff) localPauses.delete(key);

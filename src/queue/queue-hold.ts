@@ -19,10 +19,10 @@ export function createQueueHold({ db, log }: { db: Queryable; log: Log }): Queue
   let isHeld = false;
 
   async function check(): Promise<void> {
-    const { held, since } = await readQueueHold(db);
+    const { held, ...hold } = await readQueueHold(db);
     if (held === isHeld) return;
     isHeld = held;
-    if (held) log.warn("queue.held", { since });
+    if (held) log.warn("queue.held", hold);
     else log.info("queue.released");
   }
 

@@ -63,6 +63,8 @@ interface WaitingClient {
 export interface QueueStatus {
   held: boolean;
   held_since: Date | null;
+  held_by: string | null;
+  held_reason: string | null;
   data: StreamStatus[];
   /** The clients for which most waits. */
   clients: WaitingClient[];
@@ -75,7 +77,7 @@ export interface QueueParts {
 }
 
 export async function queueStatus(parts: QueueParts): Promise<QueueStatus> {
-  const [{ held, since }, groups, breakers] = await Promise.all([
+  const [hold, groups, breakers] = await Promise.all([
     readQueueHold(parts.db),
     readGroups(parts),
     readBreakers(parts).catch(() => null),
@@ -90,7 +92,14 @@ export async function queueStatus(parts: QueueParts): Promise<QueueStatus> {
       ...waitingWorkOf(groups, scope),
     })),
   );
-  return { held, held_since: since, data, clients: waitingClientsOf(groups, scopes) };
+  return {
+    held: hold.held,
+    held_since: hold.since,
+    held_by: hold.by,
+    held_reason: hold.reason,
+    data,
+    clients: waitingClientsOf(groups, scopes),
+  };
 }
 
 /** Everything that is not finished, and the rows that failed within 24 hours, over all streams. */

@@ -47,6 +47,9 @@ export const FIRST_REPLY_TIMEOUT_MS = 2 * SECOND;
 /** The lease of an operation with an Idempotency-Key: longer than the platform call and the read after it. */
 export const OPERATION_LEASE_MS = 1 * MINUTE;
 
+/** A person connects ad accounts within this time; the state in the link is signed with a key of ENCRYPTION_KEYS. */
+export const OAUTH_STATE_TTL_MS = 10 * MINUTE;
+
 // Embedded signup.
 /** A platform's dialog must lead back within this time: its state is valid for as long. */
 export const SIGNUP_DIALOG_TTL_MS = 10 * MINUTE;

@@ -13,6 +13,12 @@ export class StacklessError extends Error {
   }
 }
 
+/** The message of the innermost cause: that of `fetch` only says that it failed. */
+export function rootCauseMessage(error: unknown): string {
+  const { message, code, cause } = (error ?? {}) as { message?: string; code?: string; cause?: unknown };
+  return cause instanceof Error ? rootCauseMessage(cause) : message || code || "no reason given";
+}
+
 interface ErrorFields {
   err: string;
   err_code?: string;

@@ -67,6 +67,7 @@ export const LOG_EVENTS = {
   "http.listening": "Web accepts connections",
   "http.parse_failed":
     "A connection sent something that is not HTTP, a CONNECT, or no complete request in time",
+  "http.recovered": "A polled endpoint, such as /readyz, answers without a fault again after `http.failed`",
   "http.request": "One line per request, by route pattern",
   "image_threads.failed": "A thread that decodes images could not start; the next upload tries again",
   "insights_report.check_failed":
@@ -98,9 +99,12 @@ export const LOG_EVENTS = {
   "platform.unreachable":
     "No connection to the platform is possible; its messages wait, and one at a time tries it again",
   "postgres.close_timed_out": "Postgres connections were still in use when the process stopped",
-  "postgres.connection_lost": "An idle connection to Postgres broke; the pool replaces it",
+  "postgres.connection_lost":
+    "An idle connection to Postgres broke; the pool replaces it. In an outage, `postgres.failed` follows",
+  "postgres.failed": "Postgres does not answer this process within two seconds, or refuses the connection",
   "postgres.pool_undersized":
     "`DATABASE_POOL` of web is below 4; one client can use the connections that the others need",
+  "postgres.recovered": "Postgres answers again",
   "process.blocked":
     "The event loop was blocked for `seconds`; the watchdog ends the process. `current` is the likely cause",
   "process.failed": "The process could not start, or a worker failed for good; it exits with code 1",

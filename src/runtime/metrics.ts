@@ -16,22 +16,37 @@ export interface MetricsText {
 /** A hanging database delays a scrape by at most this long. */
 const COLLECT_TIMEOUT_MS = 2 * SECOND;
 
+/** Runs functions that update gauges before each scrape, whether it is of this process or of all forks of web. */
+class CollectingRegistry extends Registry {
+  readonly collectors: (() => Promise<void>)[] = [];
+
+  override async metrics(): Promise<string> {
+    await this.collect();
+    return super.metrics();
+  }
+
+  override async getMetricsAsJSON(): ReturnType<Registry["getMetricsAsJSON"]> {
+    await this.collect();
+    return super.getMetricsAsJSON();
+  }
+
+  async collect(): Promise<void> {
+    await Promise.all(
+      this.collectors.map((collect) => withTimeout(COLLECT_TIMEOUT_MS, collect(), () => {}).catch(() => {})),
+    );
+  }
+}
+
 /** Creates a process's metrics in a registry of their own. */
 export function createMetrics(processName: string) {
-  const registry = new Registry();
+  const registry = new CollectingRegistry();
   registry.setDefaultLabels({ process: processName });
   const registers = [registry];
-  const collectors: (() => Promise<void>)[] = [];
   return {
     contentType: registry.contentType,
-    async text() {
-      await Promise.all(
-        collectors.map((collect) => withTimeout(COLLECT_TIMEOUT_MS, collect(), () => {}).catch(() => {})),
-      );
-      return registry.metrics();
-    },
+    text: () => registry.metrics(),
     /** Adds a function that updates gauges before each scrape. Its failures and timeouts are ignored. */
-    addCollector: (collect: () => Promise<void>) => void collectors.push(collect),
+    addCollector: (collect: () => Promise<void>) => void registry.collectors.push(collect),
     /** Adds memory, CPU and event-loop metrics. Separate from the creation because it starts timers. */
     collectProcess: () => collectDefaultMetrics({ register: registry }),
     registry,
@@ -57,6 +72,19 @@ export function createMetrics(processName: string) {
       name: "herald_platform_updates_total",
       help: "Updates received in platform webhooks, by outcome",
       labelNames: ["object", "outcome"],
+      registers,
+    }),
+    platformCalls: new Counter({
+      name: "herald_platform_calls_total",
+      help: "Calls to the platforms, by outcome: what the platform said, or why there was no answer",
+      labelNames: ["platform", "outcome"],
+      registers,
+    }),
+    platformCallSeconds: new Histogram({
+      name: "herald_platform_call_duration_seconds",
+      help: "Seconds per call to a platform, with its retries; a batch of calls counts once, a paused call not at all",
+      labelNames: ["platform"],
+      buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30],
       registers,
     }),
     deliveries: new Counter({
@@ -152,6 +180,33 @@ export function createMetrics(processName: string) {
     queueHeld: new Gauge({
       name: "herald_queue_held",
       help: "1 while an operator holds the queue, else 0",
+      registers,
+    }),
+    channels: new Gauge({
+      name: "herald_channels",
+      help: "Channels of all clients, by platform and status",
+      labelNames: ["platform", "status"],
+      registers,
+    }),
+    postgresUp: new Gauge({
+      name: "herald_postgres_up",
+      help: "1 while Postgres answers this process within two seconds, else 0",
+      aggregator: "min",
+      registers,
+    }),
+    postgresUsed: new Gauge({
+      name: "herald_postgres_connections_used",
+      help: "Connections to Postgres that this process uses at the moment",
+      registers,
+    }),
+    postgresWaiting: new Gauge({
+      name: "herald_postgres_connections_waiting",
+      help: "Statements and transactions of this process that wait for a connection",
+      registers,
+    }),
+    postgresMax: new Gauge({
+      name: "herald_postgres_connections_max",
+      help: "Connections to Postgres that this process may use: DATABASE_POOL",
       registers,
     }),
     redisUp: new Gauge({

@@ -128,7 +128,8 @@ interface RepeatOptions {
   name: RepeatedWork;
   /** Milliseconds between the end of one run and the start of the next, so that runs never overlap. */
   intervalMs: number;
-  work(): Promise<void>;
+  /** Resolves to `skipped` when it could not work now: that neither begins nor ends an outage. */
+  work(): Promise<unknown>;
   log: Log;
 }
 
@@ -145,7 +146,7 @@ export function repeat({ name, intervalMs, work, log }: RepeatOptions): Worker {
   let running: Promise<void> = Promise.resolve();
   async function run(): Promise<void> {
     while (!closing.signal.aborted) {
-      await work().then(outageLogger.recovered, outageLogger.failed);
+      await work().then((result) => result === "skipped" || outageLogger.recovered(), outageLogger.failed);
       await pause(intervalMs, closing.signal);
     }
   }

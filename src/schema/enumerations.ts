@@ -32,6 +32,10 @@ export type Platform = (typeof PLATFORMS)[number];
 export const CHANNEL_STATUSES = ["connected", "needs_reauth", "disconnected"] as const;
 export type ChannelStatus = (typeof CHANNEL_STATUSES)[number];
 
+/** The scheduled jobs. */
+export const JOB_NAMES = ["tokens", "reports", "stats", "maintenance"] as const;
+export type JobName = (typeof JOB_NAMES)[number];
+
 /** Intervals of statistics, in UTC. */
 export const STATS_INTERVALS = ["hour", "day"] as const;
 export type StatsInterval = (typeof STATS_INTERVALS)[number];

@@ -1,11 +1,12 @@
 import t from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
+import { newId } from "../../src/runtime/ids.ts";
 import { openChannelToken } from "../../src/security/sealed-tokens.ts";
 import { createSecretBox } from "../../src/security/secret-box.ts";
 import { startApi } from "../fixtures/http/api.ts";
 import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
-import { newPlatformId } from "../fixtures/tenants/channels.ts";
+import { makeChannel, newPlatformId } from "../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants/tenants.ts";
 
 const UNKNOWN_CLIENT = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";
@@ -198,5 +199,71 @@ t.test("herald channel add", async (t) => {
     );
     const freshBox = createSecretBox(readConfig({ ...settings, ENCRYPTION_KEYS: fresh }).ENCRYPTION_KEYS);
     t.equal(openChannelToken(freshBox, channel_id, row?.token_sealed ?? ""), "to-be-rotated");
+  });
+});
+
+t.test("herald channel disconnect", async (t) => {
+  const settings = await testSettings(t);
+  const api = await startApi(t, { config: readConfig(settings) });
+  const herald = createCommandRunner(t, settings);
+  const tenant = await makeTenant(api);
+  const { name } = (
+    await api.db.query<{ name: string }>("select name from clients where id = $1", [tenant.id])
+  )[0] as {
+    name: string;
+  };
+  const [id, other] = [await makeChannel(api, tenant), await makeChannel(api, tenant)];
+  const stateOf = async (channel: string) =>
+    (
+      await api.db.query<{ status: string; has_token: boolean }>(
+        "select status, token_sealed is not null as has_token from channels where id = $1",
+        [channel],
+      )
+    )[0];
+
+  t.test("asks for the client's name, and changes nothing without it", async (t) => {
+    for (const typed of ["", "Someone else"]) {
+      const { code, err } = await herald(["channel", "disconnect", id], typed);
+      t.equal(code, 1);
+      t.match(err, `This disconnects the channel ${id} of "${name}"; its queued messages fail.`);
+      t.match(err, "nothing was changed");
+    }
+    t.same(await stateOf(id), { status: "connected", has_token: true });
+  });
+
+  t.test("erases the token, tells the client and its audit log, once", async (t) => {
+    const { code, json } = await herald(["channel", "disconnect", id, "--json"], name);
+    t.equal(code, 0);
+    t.match(json, { client_id: tenant.id, channel_id: id, status: "disconnected" });
+    t.same(await stateOf(id), { status: "disconnected", has_token: false });
+    t.same(await stateOf(other), { status: "connected", has_token: true });
+    t.equal((await herald(["channel", "disconnect", id, "--yes"])).code, 0, "a second time changes nothing");
+    const events = await api.db.query(
+      "select 1 from events where type = 'channel.disconnected' and channel_id = $1",
+      [id],
+    );
+    t.equal(events.length, 1);
+    const { json: audit } = await herald([
+      "audit",
+      "list",
+      "--client",
+      tenant.id,
+      "--action",
+      "channel.disconnected",
+      "--json",
+    ]);
+    t.match(audit.data, [
+      { target: id, actor: { type: "operator", name: / at / }, details: { reason: "requested" } },
+    ]);
+    t.equal(audit.data.length, 1);
+  });
+
+  t.test("an unknown or malformed id is refused", async (t) => {
+    const unknown = newId("ch");
+    t.match(await herald(["channel", "disconnect", unknown]), {
+      code: 1,
+      err: `herald: there is no channel ${unknown}\n`,
+    });
+    t.match(await herald(["channel", "disconnect", "42"]), { code: 2, err: /must be a complete id/ });
   });
 });

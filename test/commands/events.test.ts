@@ -1,9 +1,11 @@
 import "reflect-metadata";
+import { Redis } from "ioredis";
 import t from "tap";
 import { container } from "tsyringe";
 import { runCommand } from "../../src/commands/program.ts";
 import { openCommandContext } from "../../src/composition/herald.ts";
 import { openCommandServices } from "../../src/composition/herald-services.ts";
+import { createBreakers } from "../../src/queue/breakers.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { DAY, HOUR } from "../../src/runtime/durations.ts";
 import { newId } from "../../src/runtime/ids.ts";
@@ -178,4 +180,97 @@ t.test("a dispatcher delivers replayed events", async (t) => {
   await until("delivered", async () => (await readDelivery(dispatcher, id)).state === "delivered");
   t.same(received, [id]);
   t.match(await readDelivery(dispatcher, id), { attempts: 1, is_bulk: true });
+});
+
+t.test("herald events show and retry", async (t) => {
+  const settings = await testSettings(t);
+  const api = await startApi(t, { config: readConfig(settings) });
+  const herald = createCommandRunner(t, settings);
+  const [tenant, other] = [await makeTenant(api), await makeTenant(api)];
+  for (const one of [tenant, other]) await configureWebhook(api, one);
+  const [id = "", untouched = ""] = await makeEvents(
+    api,
+    tenant,
+    { data: { text: "a secret of a person" } },
+    {},
+  );
+  await makeEvents(api, other, {});
+  await updateDelivery(api, id, {
+    state: "failed",
+    attempts: 13,
+    next_attempt_at: null,
+    last_status_code: 503,
+  });
+  await api.db.query(
+    "insert into attempts (client_id, id, attempt, at, status_code, duration_ms) values ($1, $2, 13, now(), 503, 7)",
+    [tenant.id, id],
+  );
+
+  t.test("show has the event of whichever client with its attempts, and no payload", async (t) => {
+    const { code, out, json } = await herald(["events", "show", id, "--json"]);
+    t.equal(code, 0);
+    t.match(json, {
+      event: { client_id: tenant.id, id, status: "failed", attempts: 13, last_status_code: 503 },
+      delivery_attempts: [{ attempt: 13, status_code: 503, duration_ms: 7 }],
+    });
+    const text = (await herald(["events", "show", id])).out;
+    t.match(text, new RegExp(`^client_id +${tenant.id}\nid +${id}\n`));
+    t.match(text, /\n\nattempt +at +status_code +duration_ms +error\n13 /);
+    t.notMatch(out + text, /a secret of a person|payload|headers/);
+    t.match((await herald(["events", "show", untouched])).out, /\n\nnone\n$/);
+  });
+
+  t.test("show says what a pending event waits for", async (t) => {
+    const waitsFor = async (event: string) =>
+      (await herald(["events", "show", event, "--json"])).json.event.waits_for;
+    t.equal(await waitsFor(id), null, "it has failed");
+    t.equal(await waitsFor(untouched), "attempt");
+    const redis = new Redis(settings.REDIS_URL as string);
+    t.teardown(() => redis.disconnect());
+    const breakers = createBreakers(redis, [18]);
+    const destination = { clientId: tenant.id, origin: "https://backend.example" };
+    for (let call = 0; call < 5; call++)
+      await breakers.recordResult(destination, { isFailure: true, isProbe: false });
+    t.equal(await waitsFor(untouched), "breaker");
+    await herald("queue hold");
+    t.equal(await waitsFor(untouched), "hold");
+    await herald("queue release");
+  });
+
+  t.test("retry makes the event due now, and no other", async (t) => {
+    const { code, json } = await herald(["events", "retry", id, "--json"]);
+    t.equal(code, 0);
+    t.match(json, { client_id: tenant.id, id, status: "pending", attempts: 13 });
+    t.match(await readDelivery(api, id), {
+      state: "pending",
+      attempts: 13,
+      schedule_base: 13,
+      is_bulk: false,
+    });
+    t.match(await readDelivery(api, untouched), { state: "pending", attempts: 0 });
+    await updateDelivery(api, id, { state: "delivered" });
+    t.match((await herald(["events", "retry", id, "--json"])).json, { status: "pending" });
+  });
+
+  t.test("retry sends nothing while the key is disabled, and says so", async (t) => {
+    await configureWebhook(api, tenant, { disabledKeys: ["chatapp"] });
+    await updateDelivery(api, id, { state: "failed" });
+    const { code, out, err } = await herald(["events", "retry", id]);
+    t.equal(code, 1);
+    t.equal(out, "");
+    t.match(err, `nothing was sent: the key of ${id} is disabled, or its client has no webhook_url`);
+    t.match(await readDelivery(api, id), { state: "failed" });
+  });
+
+  t.test("an unknown or malformed id is refused", async (t) => {
+    for (const verb of ["show", "retry"]) {
+      const unknown = newId("evt");
+      t.match(await herald(["events", verb, unknown]), {
+        code: 1,
+        err: `herald: there is no event ${unknown}\n`,
+      });
+      t.match(await herald(["events", verb, "evt_1"]), { code: 2, err: /must be a complete id/ });
+      t.match(await herald(["events", verb]), { code: 2, err: /missing required argument/ });
+    }
+  });
 });

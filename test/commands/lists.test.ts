@@ -6,6 +6,7 @@ import { startApi } from "../fixtures/http/api.ts";
 import { updateRow } from "../fixtures/messages/messages.ts";
 import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
+import { grantAdAccount } from "../fixtures/tenants/ad-accounts.ts";
 import { makeChannel } from "../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants/tenants.ts";
 
@@ -40,6 +41,37 @@ t.test("lists of the command line", async (t) => {
     const { out } = await herald(["channel", "list", "--client", tenant.id]);
     t.match(out, /^channel_id +platform +status +display_name .*connected_at\n/);
     t.match(out, new RegExp(`\n${page} +socialapp +disconnected `));
+  });
+
+  t.test("ad-account list has the accounts of a client or of all, without tokens", async (t) => {
+    const [one, another] = [await makeTenant(api), await makeTenant(api)];
+    const first = await grantAdAccount(api, one, { token: "t0ken-of-the-account" });
+    const second = await grantAdAccount(api, another, { status: "revoked" });
+    const all = await herald("ad-account list --json");
+    const byClient = (id: string) =>
+      all.json.data.filter(({ client_id }: { client_id: string }) => client_id === id);
+    t.match(byClient(one.id), [{ id: first.id, ad_account_id: first.adAccountId, status: "active" }]);
+    t.match(byClient(another.id), [{ id: second.id, status: "revoked", token_expires_at: null }]);
+    t.notMatch(all.out, /t0ken-of-the-account|sealed/);
+    t.match((await herald(["ad-account", "list", "--client", one.id, "--json"])).json, {
+      data: [{ id: first.id }],
+    });
+    t.match((await herald("ad-account list --status revoked --json")).json, { data: [{ id: second.id }] });
+    t.same((await herald(["ad-account", "list", "--client", one.id, "--status", "revoked", "--json"])).json, {
+      data: [],
+    });
+    t.match(
+      (await herald("ad-account list")).out,
+      /^client_id +id +ad_account_id +name +status +account_status_label /,
+    );
+    t.match(await herald(["ad-account", "list", "--client", UNKNOWN_CLIENT]), {
+      code: 1,
+      err: /there is no client/,
+    });
+    t.match(await herald("ad-account list --status lost"), {
+      code: 2,
+      err: /must be one of available, active/,
+    });
   });
 
   t.test("channel list without a client has the channels of all clients", async (t) => {

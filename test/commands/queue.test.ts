@@ -51,6 +51,8 @@ t.test("herald queue status", async (t) => {
     t.same(json, {
       held: false,
       held_since: null,
+      held_by: null,
+      held_reason: null,
       data: [
         { stream: "{18}:events", ...NONE },
         { stream: "{18}:bulk", ...NONE },
@@ -116,19 +118,39 @@ t.test("herald queue status", async (t) => {
   });
 
   t.test("hold and release show the state, which queue status and doctor show too", async (t) => {
-    t.same((await herald("queue release --json")).json, { held: false, since: null });
-    const { json: hold } = await herald("queue hold --json");
-    t.match(hold, { held: true, since: /^20/ });
-    t.same((await herald("queue hold --json")).json, hold, "a second hold changes nothing");
-    t.match((await herald("queue status --json")).json, { held: true, held_since: hold.since });
-    t.match((await herald("queue status")).out, `held since ${hold.since}\nstream `);
+    const released = { held: false, since: null, by: null, reason: null };
+    t.same((await herald("queue release --json")).json, released);
+    const { json: hold } = await herald(["queue", "hold", "--reason", "a repair", "--json"]);
+    t.match(hold, { held: true, since: /^20/, by: /^\S+ at \S/, reason: "a repair" });
+    const second = await herald(["queue", "hold", "--reason", "another", "--json"]);
+    t.same(second.json, hold, "a second hold changes nothing");
+    t.match(second.err, `already held since ${hold.since} by ${hold.by}: a repair; nothing was changed`);
+    t.match((await herald("queue status --json")).json, {
+      held: true,
+      held_since: hold.since,
+      held_by: hold.by,
+      held_reason: "a repair",
+    });
+    t.match((await herald("queue status")).out, `held since ${hold.since} by ${hold.by}: a repair\nstream `);
     const { json: health } = await herald("doctor --json");
     const findings: { check: string; status: string }[] = health.findings;
     t.match(
       findings.find(({ check }) => check === "queue"),
-      { status: "warning", message: /^held since 20/, fix: /herald queue release/ },
+      { status: "warning", message: /^held since 20.* by .*: a repair; /, fix: /herald queue release/ },
     );
-    t.same((await herald("queue release --json")).json, { held: false, since: null });
+    t.same((await herald("queue release --json")).json, released);
+    t.match((await herald("queue hold --json")).json, { held: true, reason: null }, "a reason is optional");
+    t.notMatch((await herald("queue status")).out, /null/);
+    await herald("queue release");
+  });
+
+  t.test("a reason that would spoil the log or the screen is refused", async (t) => {
+    for (const reason of ["", "  ", "two\nlines", "x".repeat(201)]) {
+      const { code, err } = await herald(["queue", "hold", "--reason", reason]);
+      t.equal(code, 2);
+      t.match(err, "--reason must have 1 to 200 characters, at least one visible and no control characters");
+    }
+    t.match((await herald("queue status --json")).json, { held: false });
   });
 
   t.test("closes its Redis connection", async () => {

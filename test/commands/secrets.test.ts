@@ -1,6 +1,9 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
+import { packageRoot } from "../../src/runtime/package-root.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
 import { createDatabase } from "../../src/store/database/database.ts";
 import { replaceSealedValues } from "../../src/store/database/sealed-columns.ts";
@@ -69,7 +72,8 @@ t.test("herald secrets rotate", async (t) => {
   t.test("re-encrypts nothing on the second run", async (t) => {
     const { code, out } = await rotate(["secrets", "rotate"]);
     t.equal(code, 0);
-    t.match(out, /^0 secrets re-encrypted; the other keys of ENCRYPTION_KEYS are no longer needed/);
+    t.match(out, /^0 secrets re-encrypted; remove the other keys of ENCRYPTION_KEYS in 10 minutes, /);
+    t.match(readFileSync(join(packageRoot(), "docs/operate/key-rotation.md"), "utf8"), "Wait 10 minutes");
   });
 
   t.test("leaves secrets that it cannot decrypt unchanged and exits with code 1", async (t) => {

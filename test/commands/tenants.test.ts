@@ -114,6 +114,42 @@ t.test("herald", async (t) => {
     );
   });
 
+  t.test("disables and enables a user, but not the last owner", async (t) => {
+    const client = await newClient("c");
+    const owner = (await herald(`${userCreate(client, "Gus", "owner")} --json`)).json;
+    const { user_id, password } = (await herald(`${userCreate(client, "Hal", "member")} --json`)).json;
+    const signIn = () =>
+      api.call("POST", "/api/auth/login", { json: { email: "hal@example.com", password } });
+    const { token } = (await signIn()).body;
+    const disabled = await herald(["user", "disable", "--user", user_id, "--json"]);
+    t.same(disabled.json, { user_id, email: "hal@example.com", enabled: false });
+    t.equal((await signIn()).status, 401);
+    await until(
+      "the token is rejected",
+      async () => (await whoAmI({ authorization: `Bearer ${token}` })).status === 401,
+    );
+    t.equal(
+      (await herald(["user", "disable", "--user", user_id])).code,
+      0,
+      "disabling twice changes nothing",
+    );
+    t.match((await herald(["user", "enable", "--user", user_id, "--json"])).json, { enabled: true });
+    t.equal((await signIn()).status, 200);
+    const refused = await herald(["user", "disable", "--user", owner.user_id]);
+    t.match(refused, {
+      code: 1,
+      out: "",
+      err: /is the last enabled owner of its client: create another owner/,
+    });
+    const { data } = (
+      await herald(["audit", "list", "--client", client, "--action", "user.updated", "--json"])
+    ).json;
+    t.match(data, [
+      { target: user_id, details: { enabled: { from: false, to: true } } },
+      { target: user_id, details: { enabled: { from: true, to: false } }, actor: { type: "operator" } },
+    ]);
+  });
+
   t.test("records an issued token in the audit log", async (t) => {
     const client = await newClient("c");
     const words = userCreate(client, "Ed", "owner");
@@ -190,6 +226,7 @@ t.test("herald", async (t) => {
       [/there is no client 6f1d/, ["client", "delete", "--id", UNKNOWN_CLIENT, "--yes"]],
       [/there is no client 6f1d/, ["key", "list", "--client", UNKNOWN_CLIENT]],
       [/there is no user usr_/, ["user", "token", "--user", `usr_${"0".repeat(26)}`]],
+      [/there is no user usr_/, ["user", "disable", "--user", `usr_${"0".repeat(26)}`]],
       [/there is no key key_/, ["key", "revoke", "--id", `key_${"0".repeat(26)}`]],
     ];
     for (const [message, words] of impossible) {
@@ -264,6 +301,8 @@ t.test("herald", async (t) => {
     const unset = await createCommandRunner(t, {})(["client", "list"]);
     t.equal(unset.code, 1);
     t.match(unset.err, /4 wrong settings:[\s\S]*run npm start, name its folder with --folder/);
+    const wrong = await createCommandRunner(t, { ...settings, PORT: "high" })(["client", "list"]);
+    t.match(wrong, { code: 1, err: /PORT must be .*\nherald doctor shows how to correct settings\n$/ });
     const lost = await createCommandRunner(t, {})(["client", "list", "--folder", "nowhere"]);
     t.match(lost, { code: 2, err: /--folder nowhere has no file env: npm start has not run there/ });
     const empty = {

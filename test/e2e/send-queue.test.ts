@@ -163,7 +163,7 @@ async function testRows(t: Test): Promise<void> {
   t.test("while the queue is held no row is written", async (t) => {
     await until("nothing is in flight", async () => (await db.query("select 1 from sends")).length === 0);
     const channelId = await makeChannel(context, tenant);
-    await holdQueue(db);
+    await holdQueue(db, { by: "an operator" });
     const backlog = await insertSendBacklog(db, { tenant, channelId, count: 200 });
     const readRows = () =>
       db.query<{ written: string }>(
@@ -198,7 +198,7 @@ async function testRows(t: Test): Promise<void> {
       const to = newPlatformId();
       const [id = ""] = await queueTo(channelId, { to, type: "image", content });
       await until("the first part is open", () => platform.openRequests() === 1);
-      await holdQueue(db);
+      await holdQueue(db, { by: "an operator" });
       platform.answer = answer;
       platform.release(1, (response) => answerAccepted(response, "m_picture"));
       await untilMessage(context, id, { state: "waiting" });

@@ -101,6 +101,36 @@ t.test("settings are stored in a file that only its owner can read", async (t) =
   t.same(readEnvFile(join(t.testdirName, "none")), {});
 });
 
+t.test("settings that a person wrote without quotes, or with other quotes, are read", async (t) => {
+  const file = join(
+    t.testdir({
+      env: `# a comment
+A=plain
+B="double quoted"
+C='it'\\''s'
+export D=postgres://u:p@h/d?sslmode=require
+  E='indented'
+F=trailing  \r
+G=
+H2='with # and = inside'
+not a setting
+lower=case
+`,
+    }),
+    "env",
+  );
+  t.same(readEnvFile(file), {
+    A: "plain",
+    B: "double quoted",
+    C: "it's",
+    D: "postgres://u:p@h/d?sslmode=require",
+    E: "indented",
+    F: "trailing",
+    G: "",
+    H2: "with # and = inside",
+  });
+});
+
 t.test(
   "the local settings are valid, keep the values of the last start, and yield to the environment",
   async (t) => {

@@ -1,5 +1,5 @@
 import t from "tap";
-import { supervise, type Worker } from "../../src/runtime/supervise.ts";
+import { repeat, supervise, type Worker } from "../../src/runtime/supervise.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { until } from "../fixtures/until.ts";
 
@@ -93,4 +93,21 @@ t.test("a signal during a slow start stops the process", async (t) => {
   const ended = supervise({ workers: [slow], log });
   process.emit("SIGTERM", "SIGTERM");
   t.equal(await ended, 0);
+});
+
+t.test("work that is skipped neither begins nor ends an outage", async (t) => {
+  const { log, lines, events } = captureLog();
+  const results = ["skipped", new Error("away"), "skipped", new Error("still away"), "done", "skipped"];
+  let runs = 0;
+  const work = async () => {
+    const result = results[runs++];
+    if (result instanceof Error) throw result;
+    return result;
+  };
+  const worker = repeat({ name: "breaker_check", intervalMs: 1, work, log });
+  await worker.start?.({ fail: (error) => void t.fail(`the worker failed: ${error}`) });
+  await until("all results are used", () => runs > results.length);
+  await worker.close?.();
+  t.same(events(), ["breaker_check.failed", "breaker_check.recovered"]);
+  t.match(lines[0], { err: "away" });
 });

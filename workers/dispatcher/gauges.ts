@@ -6,6 +6,8 @@ import {
   WAIT_REASONS,
 } from "../../src/queue/queue-status.ts";
 import type { Metrics } from "../../src/runtime/metrics.ts";
+import { CHANNEL_STATUSES, PLATFORMS } from "../../src/schema/enumerations.ts";
+import { type ChannelCount, countChannels } from "../../src/store/channels/channel-owners.ts";
 import type { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 
 interface GaugeParts extends QueueParts {
@@ -17,7 +19,7 @@ interface GaugeParts extends QueueParts {
 /** With many waiting rows a measurement takes long; the next one waits this many times as long. */
 const PAUSE_FACTOR = 20;
 
-/** Returns a function that sets the gauges. Each dispatcher reports the whole queue, but only its own slots. */
+/** Returns a function that sets the gauges. Each dispatcher reports the whole queue and all channels, but only its own slots. */
 export function createGauges({ metrics, limiters, breakers, ...parts }: GaugeParts): () => Promise<void> {
   let nextMeasureAt = 0;
   return async () => {
@@ -26,24 +28,25 @@ export function createGauges({ metrics, limiters, breakers, ...parts }: GaugePar
     for (const [state, count] of Object.entries(breakers.counts())) metrics.breakers.set({ state }, count);
     const began = performance.now();
     if (began < nextMeasureAt) return;
-    resetQueueGauges(metrics);
+    resetGauges(metrics);
     setQueueGauges(metrics, await queueStatus(parts));
+    setChannelGauges(metrics, await countChannels(parts.db));
     nextMeasureAt = performance.now() + PAUSE_FACTOR * (performance.now() - began);
   };
 }
 
 /** Called before the queries: when they fail, values from before the outage must not look current. */
-function resetQueueGauges(metrics: Metrics): void {
-  const { queueDepth, queueOldest, queueInFlight, queueWaiting, queueOldestAccepted, queueFailed } = metrics;
-  for (const gauge of [
-    queueDepth,
-    queueOldest,
-    queueInFlight,
-    queueWaiting,
-    queueOldestAccepted,
-    queueFailed,
-  ])
-    gauge.reset();
+function resetGauges(metrics: Metrics): void {
+  const gauges = [
+    metrics.queueDepth,
+    metrics.queueOldest,
+    metrics.queueInFlight,
+    metrics.queueWaiting,
+    metrics.queueOldestAccepted,
+    metrics.queueFailed,
+    metrics.channels,
+  ];
+  for (const gauge of gauges) gauge.reset();
 }
 
 function setQueueGauges(metrics: Metrics, { held, data }: QueueStatus): void {
@@ -56,4 +59,10 @@ function setQueueGauges(metrics: Metrics, { held, data }: QueueStatus): void {
     metrics.queueOldestAccepted.set({ stream }, figures.oldest_accepted_seconds);
     metrics.queueFailed.set({ stream }, figures.failed_24h);
   }
+}
+
+function setChannelGauges(metrics: Metrics, counts: readonly ChannelCount[]): void {
+  for (const platform of PLATFORMS)
+    for (const status of CHANNEL_STATUSES) metrics.channels.set({ platform, status }, 0);
+  for (const { platform, status, count } of counts) metrics.channels.set({ platform, status }, count);
 }

@@ -8,6 +8,7 @@ import type { Metrics } from "../../src/runtime/metrics.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 import type { WorkTracker } from "../../src/runtime/watchdog.ts";
 import type { Database } from "../../src/store/database/database.ts";
+import { DatabaseUnavailable } from "../../src/store/database/faults.ts";
 import { claimTick, finishRun, readCronMetrics, type Tick } from "../../src/store/processes/cron-runs.ts";
 import { countQuarantinedRows } from "../../src/store/processes/row-checks.ts";
 
@@ -27,7 +28,7 @@ const LOG_LEVELS = {
   missed: "error",
 } as const;
 
-interface TickEnd {
+export interface TickEnd {
   outcome: keyof typeof LOG_LEVELS;
   fields: Fields;
   /** Stored with a run that did not succeed. */
@@ -76,15 +77,16 @@ const DEFAULT_TIMES_MS = { abortAfter: ABORT_JOBS_AFTER_MS, exitAfter: SCHEDULER
 /** A tick delayed by more than this, because the process was busy or suspended, is recorded as missed and not run here. */
 const MAX_TICK_DELAY_MS = 30 * SECOND;
 
-interface StartedTick extends Tick {
+interface ActiveTick extends Tick {
   began: number;
+  ended: Promise<void>;
 }
 
 /** Runs each tick (UTC) on the scheduler that claims it first. */
 export function cron({ id, jobs, db, log, metrics, tracker, times = DEFAULT_TIMES_MS }: CronParts): Worker {
   const tasks: ScheduledTask[] = [];
   /** By job, from the claim to the end of the tick. */
-  const activeTicks = new Map<string, StartedTick & { ended: Promise<void> }>();
+  const activeTicks = new Map<string, ActiveTick>();
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // each step of a job may add a listener, which is no leak
 
@@ -94,12 +96,12 @@ export function cron({ id, jobs, db, log, metrics, tracker, times = DEFAULT_TIME
   }
 
   async function onTick(job: Job, scheduledAt: Date): Promise<void> {
-    const tick = { job: job.name, scheduledAt, worker: id, began: performance.now() };
+    const tick = { job: job.name, scheduledAt, worker: id };
     const unfinished = activeTicks.get(job.name);
     if (unfinished) return record(tick, toOverlap(unfinished));
-    const active = { ...tick, ended: Promise.resolve() };
+    const active = { ...tick, began: performance.now(), ended: Promise.resolve() };
     activeTicks.set(job.name, active);
-    active.ended = claimAndRun(job, tick).then((end) => {
+    active.ended = claimAndRun(claiming, job, tick).then((end) => {
       if (activeTicks.get(job.name) !== active) return; // abandoned
       activeTicks.delete(job.name);
       if (end) record(tick, end);
@@ -107,22 +109,8 @@ export function cron({ id, jobs, db, log, metrics, tracker, times = DEFAULT_TIME
     await active.ended;
   }
 
-  /** Returns nothing when another scheduler has claimed the tick. */
-  async function claimAndRun(job: Job, tick: StartedTick): Promise<TickEnd | undefined> {
-    try {
-      const claim = await claimTick(db, tick);
-      if (!claim) return undefined;
-      const { isOverlapped, unfinished } = claim;
-      if (isOverlapped) return toOverlap(unfinished);
-      if (unfinished) record(unfinished, toAbandoned(unfinished));
-    } catch (error) {
-      return { outcome: "not_claimed", fields: { err: error } };
-    }
-    const tracked = tracker.begin(`job ${job.name}`);
-    const end = await runJob(job, { scheduledAt: tick.scheduledAt, signal: stopping.signal });
-    tracked.end();
-    return saveEnd(db, tick, end);
-  }
+  const onAbandoned = (unfinished: Tick) => record(unfinished, toAbandoned(unfinished));
+  const claiming = { db, tracker, signal: stopping.signal, onAbandoned };
 
   function scheduleJob(job: Job): ScheduledTask {
     const options = {
@@ -141,7 +129,7 @@ export function cron({ id, jobs, db, log, metrics, tracker, times = DEFAULT_TIME
   /** Records the runs that are still active as stopped, without waiting for them. */
   function abandon(): void {
     for (const tick of activeTicks.values())
-      record(tick, { outcome: "stopped", fields: { ms: elapsedMs(tick) } });
+      record(tick, { outcome: "stopped", fields: { ms: elapsedMs(tick.began) } });
     activeTicks.clear();
   }
 
@@ -160,7 +148,39 @@ export function cron({ id, jobs, db, log, metrics, tracker, times = DEFAULT_TIME
   };
 }
 
-const elapsedMs = ({ began }: StartedTick): number => Math.round(performance.now() - began);
+interface ClaimingParts {
+  db: Database;
+  tracker: WorkTracker;
+  /** Asks the job to stop. */
+  signal: AbortSignal;
+  /** Called with the unfinished run of a worker that died, which the claim has closed. */
+  onAbandoned(unfinished: Tick): void;
+}
+
+/** Runs the tick's job for a worker with a heartbeat. Returns nothing when another worker has claimed the tick. */
+export async function claimAndRun(
+  { db, tracker, signal, onAbandoned }: ClaimingParts,
+  job: Job,
+  tick: Tick,
+): Promise<TickEnd | undefined> {
+  try {
+    const claim = await claimTick(db, tick);
+    if (!claim) return undefined;
+    const { isOverlapped, unfinished } = claim;
+    if (isOverlapped) return toOverlap(unfinished);
+    if (unfinished) onAbandoned(unfinished);
+  } catch (error) {
+    const fields = error instanceof DatabaseUnavailable ? { error: error.message } : { err: error };
+    return { outcome: "not_claimed", fields };
+  }
+  const began = performance.now();
+  const tracked = tracker.begin(`job ${job.name}`);
+  const end = await runJob(job, { scheduledAt: tick.scheduledAt, signal });
+  tracked.end();
+  return saveEnd(db, tick, { end, ms: elapsedMs(began) });
+}
+
+const elapsedMs = (began: number): number => Math.round(performance.now() - began);
 
 const toOverlap = (unfinished?: Tick): TickEnd => ({
   outcome: "overlapped",
@@ -185,10 +205,9 @@ async function runJob(job: Job, tick: JobTick): Promise<TickEnd> {
 /** When the outcome cannot be written, the run stays unfinished, and the next claim of the job closes it. */
 async function saveEnd(
   db: Database,
-  tick: StartedTick,
-  { outcome, fields, error }: TickEnd,
+  tick: Tick,
+  { end: { outcome, fields, error }, ms }: { end: TickEnd; ms: number },
 ): Promise<TickEnd> {
-  const ms = elapsedMs(tick);
   try {
     await finishRun(db, tick, error);
     return { outcome, fields: { ...fields, ms } };

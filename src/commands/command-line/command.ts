@@ -2,7 +2,8 @@ import type { AdObjectParts } from "../../domain/ads/ad-objects.ts";
 import type { RedisClient } from "../../queue/redis.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import type { Environment } from "../../runtime/config/settings.ts";
-import type { Log } from "../../runtime/log.ts";
+import type { Fields, Log } from "../../runtime/log.ts";
+import type { JobName } from "../../schema/enumerations.ts";
 import type { Passwords } from "../../security/passwords.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import type { UserTokens } from "../../security/user-tokens.ts";
@@ -60,6 +61,15 @@ export interface CommandContext extends BaseContext {
   readonly platforms: AdObjectParts["platforms"];
   /** The operator's name, for the audit log. */
   operator: string;
+  /** Runs a scheduled job here; undefined when another process claimed a tick of it at this moment. */
+  runJob(name: JobName, signal: AbortSignal): Promise<JobRun | undefined>;
+}
+
+/** How the run of a job ended. */
+export interface JobRun {
+  outcome: string;
+  /** Its counts, and the error of a run that failed. */
+  fields: Fields;
 }
 
 /** An option of a command. `parse` throws UsageError for an invalid value. */

@@ -128,9 +128,18 @@ export const OPTION = {
     about: "name of the batches",
     parse: parseAsApiField("name", batchName),
   },
+  event: { placeholder: "ID", about: "the event's id", parse: parsePrefixedId("evt") },
   user: { placeholder: "ID", about: "the user's id", parse: parsePrefixedId("usr") },
   key: { placeholder: "ID", about: "the key's id", parse: parsePrefixedId("key") },
   name: { placeholder: "NAME", about: "display name", parse: parseAsApiField("name", entityName("")) },
+  reason: {
+    placeholder: "TEXT",
+    about: "why, for other operators",
+    parse: parseAsApiField("reason", {
+      ...entityName(""),
+      "x-message": "reason must have 1 to 200 characters, at least one visible and no control characters",
+    }),
+  },
   email: {
     placeholder: "EMAIL",
     about: "email to sign in with",

@@ -49,9 +49,13 @@ interface ClientOptions {
   transport: Transport;
   pauses: PauseStore;
   log: Log;
+  recordCall?: RecordCall;
   /** True when the calls are of background jobs, which pause while the app's limit is used up. */
   isBackground?: boolean;
 }
+
+/** Counts finished calls by their outcome: one, or those of a batch. `ms`: how long they took, with their retries. */
+export type RecordCall = (call: { platform: string; outcomes: readonly string[]; ms: number }) => void;
 
 interface FileRequest extends Pick<PlatformCall, "about"> {
   url: URL;
@@ -85,7 +89,7 @@ export const appToken = ({ id, secret }: App): string => `${id}|${secret}`;
 
 /** HTTP client for one platform: signs tokens, enforces the deadline and the platform's pauses, logs each call. */
 export function createPlatformClient(options: ClientOptions): PlatformClient {
-  const { name, address, app, transport, pauses, log, isBackground = false } = options;
+  const { name, address, app, transport, pauses, log, recordCall = () => {}, isBackground = false } = options;
   const proofs = createAppProofs(app.secret);
 
   /** Built as text: parameters that are added to a URL object are serialised again each time. */
@@ -144,7 +148,9 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     const startedAt = Date.now();
     const { outcome, usage, tries } = await callWithRetries(call);
     const { about, method, path } = call;
-    const logFields = { ...toLogFields(outcome), tries, ...toUsageFields(usage), ms: Date.now() - startedAt };
+    const ms = Date.now() - startedAt;
+    recordCall({ platform: name, outcomes: [wordOf(outcome)], ms });
+    const logFields = { ...toLogFields(outcome), tries, ...toUsageFields(usage), ms };
     log.info("platform.called", { ...about, platform: name, method, path, ...logFields });
     return outcome;
   }
@@ -188,12 +194,14 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       for (const { path } of calls) checkPath(path);
       const startedAt = Date.now();
       const outcomes = await callBatch(calls);
+      const ms = Date.now() - startedAt;
+      recordCall({ platform: name, outcomes: outcomes.map(wordOf), ms });
       const counts = {
         calls: calls.length,
         done: outcomes.filter(({ outcome }) => outcome === "done").length,
       };
       const where = { platform: name, method: "POST", path: "/" };
-      log.info("platform.called", { ...calls[0].about, ...where, ...counts, ms: Date.now() - startedAt });
+      log.info("platform.called", { ...calls[0].about, ...where, ...counts, ms });
       return outcomes;
     },
     async open({ url, token, about }) {
@@ -203,9 +211,11 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       const request = { method: "GET", url, headers, deadline: PLATFORM_CALL_DEADLINE_MS } as const;
       const opened = await transport.open({ client: shareOf(about), ...request });
       const { outcome } = opened;
+      const ms = Date.now() - startedAt;
+      recordCall({ platform: name, outcomes: [outcome], ms });
       const logFields = { outcome, ...(outcome === "answered" ? { status: opened.status } : {}), tries: 1 };
       const where = { platform: name, method: "GET", path: url.pathname };
-      log.info("platform.called", { ...about, ...where, ...logFields, ms: Date.now() - startedAt });
+      log.info("platform.called", { ...about, ...where, ...logFields, ms });
       return opened;
     },
   };
@@ -264,12 +274,16 @@ const shareOf = (about: PlatformCall["about"]): string | undefined => {
 const authorisation = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
+/** The word for an outcome in logs and metrics: a refusal has that of its verdict. */
+const wordOf = (outcome: Outcome): string =>
+  outcome.outcome === "refused" ? outcome.verdict : outcome.outcome;
+
 function toLogFields(outcome: Outcome): Record<string, unknown> {
   if (outcome.outcome === "done") return { outcome: "done", status: outcome.status };
   if (outcome.outcome !== "refused") return { ...outcome };
-  const { status, verdict, error, pauses } = outcome;
+  const { status, error, pauses } = outcome;
   const errorFields = { code: error?.code, subcode: error?.subcode, trace: error?.traceId };
-  return { outcome: verdict, status, ...errorFields, pauses };
+  return { outcome: wordOf(outcome), status, ...errorFields, pauses };
 }
 
 const toUsageFields = ({ app, account, business }: Usage) => ({

@@ -73,6 +73,21 @@ export const listAdAccounts = (
 ): Promise<AdAccountRow[]> =>
   readPage(db, clientId, { page, statements: LIST, filters: [status ?? null, q ?? null] });
 
+const LIST_ALL = sql(`
+  select ${columnsOf("ad_accounts")}
+  from ad_accounts
+  where id < $1
+  and ($3::text is null or status = $3)
+  order by id desc
+  limit $2`);
+
+/** Spans all clients, newest first, with one row more than the limit if there is one. */
+export const listAdAccountsOfAllClients = (
+  db: Queryable,
+  { page, status }: Pick<AdAccountFilters, "status"> & { page: PageRequest },
+): Promise<AdAccountRow[]> =>
+  db.query<AdAccountRow>(LIST_ALL, [page.after ?? MAX_UUID, page.limit + 1, status ?? null]);
+
 /** Chooses the statement for an account's id: Herald's, or the platform's, which includes the `act_` prefix. */
 export function byEitherId(toText: (column: string) => string): (id: string) => Statement {
   const [byId, byPlatformId] = [sql(toText("id")), sql(toText("ad_account_id"))];

@@ -53,6 +53,20 @@ export const listChannelsOfAllClients = (
 ): Promise<ChannelRow[]> =>
   db.query<ChannelRow>(LIST, [page.after ?? MAX_ID, page.limit + 1, platform ?? null, status ?? null]);
 
+const COUNT = sql(`
+  select platform, status, count(*)::integer as count
+  from channels
+  group by platform, status`);
+
+export interface ChannelCount {
+  platform: string;
+  status: string;
+  count: number;
+}
+
+/** Counts the channels of all clients; a combination without channels is left out. */
+export const countChannels = (db: Queryable): Promise<ChannelCount[]> => db.query<ChannelCount>(COUNT);
+
 const DISCONNECT_WABA = sql(`
   update channels
   set status = 'disconnected', token_sealed = null

@@ -57,8 +57,14 @@ export function createConnections(
       throw new DatabaseUnavailable(error);
     });
 
+  const gate = createConnectionGate({ capacity: DATABASE_POOL, sharePerKey, maxWaitMs });
   return {
-    take: createConnectionGate({ capacity: DATABASE_POOL, sharePerKey, maxWaitMs }),
+    take: gate.take,
+    usage: (): ConnectionUsage => ({
+      used: pool.totalCount - pool.idleCount,
+      waiting: gate.waiting(),
+      max: DATABASE_POOL,
+    }),
     connect,
     /** Connects in the time that the wait for the grant has left. The grant is kept until the connection is back. */
     async connectWithin(timeoutMs: number, grant: Grant): Promise<pg.PoolClient> {
@@ -79,6 +85,13 @@ export function createConnections(
   };
 }
 
+/** The connections of a pool. `waiting`: callers that wait for one. */
+export interface ConnectionUsage {
+  used: number;
+  waiting: number;
+  max: number;
+}
+
 interface GateOptions {
   /** The connections of the pool. */
   capacity: number;
@@ -87,8 +100,12 @@ interface GateOptions {
   maxWaitMs: number;
 }
 
-/** Returns the permission to use one connection: at once when one is free, otherwise in turn between the keys. */
-type ConnectionGate = (user: ConnectionUser) => Grant | Promise<Grant>;
+interface ConnectionGate {
+  /** Returns the permission to use one connection: at once when one is free, otherwise in turn between the keys. */
+  take(user: ConnectionUser): Grant | Promise<Grant>;
+  /** How many callers wait for their turn. */
+  waiting(): number;
+}
 
 /** The key of callers without a credential, and of those whose credential is being looked up. */
 export const ANONYMOUS_KEY = "anonymous";
@@ -117,13 +134,17 @@ function createConnectionGate({ capacity, sharePerKey, maxWaitMs }: GateOptions)
     return new DatabaseUnavailable(new Error(`no connection was free for ${maxWaitMs} ms`));
   }
 
+  let waiting = 0;
   async function waitInTurn({ key, callerGone }: ConnectionUser): Promise<Grant> {
+    waiting += 1;
     try {
       return await shares.take(key, 1, { signal: callerGone?.() });
     } catch (refusal) {
       throw toFault(refusal);
+    } finally {
+      waiting -= 1;
     }
   }
 
-  return (user) => shares.tryTake(user.key, 1) ?? waitInTurn(user);
+  return { take: (user) => shares.tryTake(user.key, 1) ?? waitInTurn(user), waiting: () => waiting };
 }

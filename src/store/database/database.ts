@@ -3,7 +3,7 @@ import type pg from "pg";
 import { withTimeout } from "../../runtime/async/timeouts-and-retries.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { type ConnectionUser, createConnections } from "./connections.ts";
+import { type ConnectionUsage, type ConnectionUser, createConnections } from "./connections.ts";
 import { DatabaseUnavailable, isConnectionFault, isDeadlock, isPartitionConflict } from "./faults.ts";
 
 /** A statement with constant text, prepared once per connection under the hash of its text. */
@@ -35,6 +35,8 @@ export interface Database extends Queryable {
   forKey(key: string, callerGone?: () => AbortSignal): Database;
   /** Runs one round trip; throws when it takes longer than `timeoutMs` milliseconds. */
   ping(timeoutMs: number): Promise<void>;
+  /** The connections in use at the moment, over all keys. */
+  usage(): ConnectionUsage;
   close(): Promise<void>;
 }
 
@@ -120,6 +122,7 @@ export function createDatabase(
       transaction: (work) => withRetries(user, (run) => transact(run, work)),
       forKey,
       ping,
+      usage: connections.usage,
       close: connections.close,
     };
   }

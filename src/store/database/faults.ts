@@ -1,10 +1,14 @@
+/** SQLSTATEs of a server whose disk is full, or that is read-only. */
+const WRITE_REFUSAL_CODES = new Set(["53100", "25006"]);
+
 /** Postgres is unreachable or did not answer in time. Nothing was acknowledged. */
 export class DatabaseUnavailable extends Error {
   /** True when Postgres may have carried out a write whose answer was lost. */
   readonly mayHaveWritten: boolean;
 
   constructor(cause: Error, mayHaveWritten = false) {
-    super(`Postgres is not available: ${cause.message}`, { cause });
+    const refuses = WRITE_REFUSAL_CODES.has((cause as { code?: string }).code ?? "");
+    super(`Postgres ${refuses ? "refuses writes" : "is not available"}: ${cause.message}`, { cause });
     this.name = "DatabaseUnavailable";
     this.mayHaveWritten = mayHaveWritten;
   }
@@ -40,10 +44,9 @@ const CONNECTION_ERROR_CODES = new Set([
     "57P01",
     "57P02",
     "57P03",
-    "53100",
+    ...WRITE_REFUSAL_CODES,
     "53200",
     "53300",
-    "25006",
     "08000",
     "08001",
     "08003",

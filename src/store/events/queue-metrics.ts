@@ -72,6 +72,21 @@ export const groupDeliveries = (db: Queryable): Promise<DeliveryGroup[]> =>
 export const countFailedDeliveries = (db: Queryable, withinMs: number): Promise<FailureGroup[]> =>
   db.query<FailureGroup>(COUNT_FAILED, [withinMs]);
 
+const FIND_LAST_ERROR = sql(`
+  select d.last_error
+  from delivery_queue q
+  join deliveries d on d.client_id = q.client_id and d.id = q.id
+  where q.client_id = $1
+  and d.last_error is not null
+  order by d.id desc
+  limit 1`);
+
+/** The error of the newest delivery of the client that waits after an attempt; null when there is none. */
+export async function findLastError(db: Queryable, clientId: string): Promise<string | null> {
+  const [row] = await db.query<{ last_error: string }>(FIND_LAST_ERROR, [clientId]);
+  return row?.last_error ?? null;
+}
+
 /**
  * missing: a delivery is pending or retrying and has no row in delivery_queue, so it is never made.
  * orphaned: a row of delivery_queue has no delivery that is pending or retrying.

@@ -264,25 +264,6 @@ export async function findMessageHistory(
   return row;
 }
 
-/** One lookup per client: the id alone has no index. */
-const FIND_OWNER = sql(`
-  select c.id
-  from clients c
-  cross join lateral (
-    select 1
-    from messages m
-    where m.client_id = c.id
-    and m.id = $1
-    limit 1
-  ) found
-  limit 1`);
-
-/** Spans all clients: finds the client of a message. */
-export async function findMessageOwner(db: Queryable, id: string): Promise<string | undefined> {
-  const [row] = await db.query<{ id: string }>(FIND_OWNER, [id]);
-  return row?.id;
-}
-
 export interface MessageEventRef {
   id: string;
   type: string;

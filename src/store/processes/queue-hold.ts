@@ -13,31 +13,44 @@ export interface QueueHoldState {
   held: boolean;
   /** When the queue was held; null when it is not. */
   since: Date | null;
+  /** The operator who held it; null when it is not, or was by an earlier version. */
+  by: string | null;
+  reason: string | null;
 }
 
+const NOT_HELD: QueueHoldState = { held: false, since: null, by: null, reason: null };
+
 const READ = sql(`
-  select since
+  select since, held_by as by, reason
   from queue_hold`);
 
 const HOLD = sql(`
-  insert into queue_hold (id)
-  values (true)
-  on conflict (id) do nothing`);
+  insert into queue_hold (id, held_by, reason)
+  values (true, $1, $2)
+  on conflict (id) do nothing
+  returning since`);
 
 const RELEASE = sql("delete from queue_hold");
 
 export async function readQueueHold(db: Queryable): Promise<QueueHoldState> {
-  const [row] = await db.query<{ since: Date }>(READ);
-  return { held: row !== undefined, since: row?.since ?? null };
+  const [row] = await db.query<Omit<QueueHoldState, "held">>(READ);
+  return row ? { held: true, ...row } : NOT_HELD;
 }
 
-/** Holds the queue; without effect when it is already held. */
-export async function holdQueue(db: Queryable): Promise<QueueHoldState> {
-  await db.query(HOLD);
-  return readQueueHold(db);
+/** Holds the queue; false when it is already held, which stays as it is. */
+export async function holdQueue(
+  db: Queryable,
+  { by, reason }: { by: string; reason?: string | undefined },
+): Promise<boolean> {
+  const rows = await db.query(HOLD, [by, reason ?? null]);
+  return rows.length > 0;
 }
 
 export async function releaseQueue(db: Queryable): Promise<QueueHoldState> {
   await db.query(RELEASE);
   return readQueueHold(db);
 }
+
+/** For people: since when the queue is held, by whom and why. */
+export const describeHold = ({ since, by, reason }: QueueHoldState): string =>
+  `held since ${since?.toISOString()}${by === null ? "" : ` by ${by}`}${reason === null ? "" : `: ${reason}`}`;

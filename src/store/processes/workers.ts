@@ -39,16 +39,40 @@ export async function deleteDeadWorkers(db: Queryable, silentForMs: number): Pro
   return rows.length;
 }
 
-const COUNT_ALIVE = sql(`
-  select process, count(*)::integer as count
-  from workers
-  where heartbeat_at > now() - $1 * interval '1 millisecond'
-  group by process`);
+const READ_STATES = sql(`
+  select
+    p.process,
+    count(w.id) filter (where w.is_alive)::integer as running,
+    (array_agg(w.id order by w.heartbeat_at desc) filter (where not w.is_alive))[1] as killed_id,
+    max(w.heartbeat_at) filter (where not w.is_alive) as killed_after
+  from unnest($1::text[]) with ordinality as p (process, position)
+  left join (
+    select *, heartbeat_at > now() - $2 * interval '1 millisecond' as is_alive
+    from workers
+  ) w on w.process = p.process
+  group by p.process, p.position
+  order by p.position`);
 
-/** Counts the alive workers of each process. */
-export async function countAliveWorkers(db: Queryable): Promise<Map<string, number>> {
-  const rows = await db.query<{ process: string; count: number }>(COUNT_ALIVE, [WORKER_DEAD_AFTER_MS]);
-  return new Map(rows.map(({ process, count }) => [process, count]));
+/** The processes that work on the queue and on the jobs. */
+const WORKER_PROCESSES = ["dispatcher", "scheduler"] as const;
+
+export interface WorkerState {
+  process: (typeof WORKER_PROCESSES)[number];
+  running: number;
+  /** The last worker that ended without a stop: an orderly stop removes its row, and the maintenance does so after a day. */
+  killed_id: string | null;
+  /** Its last heartbeat. */
+  killed_after: Date | null;
+}
+
+export const readWorkerStates = (db: Queryable): Promise<WorkerState[]> =>
+  db.query<WorkerState>(READ_STATES, [WORKER_PROCESSES, WORKER_DEAD_AFTER_MS]);
+
+/** For people: how many are running, and what became of the last one when none is. */
+export function describeWorkers({ running, killed_id, killed_after }: WorkerState): string {
+  if (running > 0) return `${running} running`;
+  if (killed_id === null) return "none is running";
+  return `none is running: ${killed_id} ended without a stop after ${killed_after?.toISOString()}`;
 }
 
 /** Limits after which a lease has expired. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Queryable, sql } from "../database/database.ts";
+import { type Queryable, type Statement, sql } from "../database/database.ts";
 
 export interface ClientRow {
   id: string;
@@ -45,6 +45,36 @@ export const selectAliveClients = (clientIds: string): string => `alive as mater
 /** SQL: the client's id. Null for a deleted client, which a not-null column rejects with an error that isDeletedClient recognises. */
 export const aliveClient = (clientId: string): string =>
   `(select id from clients where id = ${clientId} and deleted_at is null)`;
+
+/** SQL: finds the client of a row of any client. One lookup per client, because the id alone has no index. */
+const selectOwner = (table: string): Statement =>
+  sql(`
+  select c.id
+  from clients c
+  cross join lateral (
+    select 1
+    from ${table} t
+    where t.client_id = c.id
+    and t.id = $1
+    limit 1
+  ) found
+  limit 1`);
+
+const FIND_OWNER = {
+  channels: selectOwner("channels"),
+  events: selectOwner("events"),
+  messages: selectOwner("messages"),
+};
+
+/** Spans all clients, for the operator: returns the id of the client that has this row. */
+export async function findOwner(
+  db: Queryable,
+  table: keyof typeof FIND_OWNER,
+  id: string,
+): Promise<string | undefined> {
+  const [row] = await db.query<{ id: string }>(FIND_OWNER[table], [id]);
+  return row?.id;
+}
 
 export async function createClient(db: Queryable, name: string): Promise<ClientRow> {
   const [row] = await db.query<ClientRow>(INSERT, [randomUUID(), name]);

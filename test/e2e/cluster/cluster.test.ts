@@ -71,6 +71,8 @@ t.test("the three processes", async (t) => {
       /^herald_redis_writable\{process="web"\} 1$/m,
       "the smallest value of all forks, not the sum",
     );
+    t.match(text, /^herald_postgres_up\{process="web"\} 1$/m);
+    t.match(text, /^herald_postgres_connections_max\{process="web"\} 20$/m, "the sum of both pools");
     t.equal(web.children().length, 2);
   });
 

@@ -98,8 +98,22 @@ t.test("web, Postgres and Redis can fail: the processes recover, and no webhook 
     await untilReadiness("503 unavailable");
     await dispatchers[0].waitForLine("heartbeat.failed");
     t.equal((await web.call("GET", "/healthz")).status, 200, "the process is alive");
+    const processes = [web, ...dispatchers];
+    for (const { waitForLine } of processes) await waitForLine("postgres.failed");
+    const returnsAt = new Date().toISOString();
+    t.same(
+      processes.flatMap((one) =>
+        one
+          .lines()
+          .filter(({ event, time }) => /\.recovered$/.test(String(event)) && String(time) < returnsAt)
+          .map(({ event }) => event),
+      ),
+      [],
+      "nothing is reported as recovered before Postgres returns",
+    );
     postgres = await makePostgres(Number(new URL(postgres.url).port));
     await untilReadiness("200 ready");
+    for (const { waitForLine } of processes) await waitForLine("postgres.recovered");
   });
 
   const resume = () => void process.kill(redis.pid, "SIGCONT");

@@ -5,7 +5,11 @@ import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
 import t from "tap";
-import { createPlatformClient, nextRetryDelay } from "../../../src/platforms/client/client.ts";
+import {
+  createPlatformClient,
+  nextRetryDelay,
+  type RecordCall,
+} from "../../../src/platforms/client/client.ts";
 import { createTransport } from "../../../src/platforms/client/transport.ts";
 import { createPauses } from "../../../src/queue/platform-pauses.ts";
 import { listen } from "../../../src/runtime/http/listen.ts";
@@ -125,6 +129,24 @@ t.test("a create whose response was dropped has taken effect", async (t) => {
     }),
   );
   t.same(await names(), ["Once"]);
+});
+
+t.test("each call is recorded once with its outcome, however often it was tried", async (t) => {
+  const calls: Parameters<RecordCall>[0][] = [];
+  const context = await startPlatforms(t);
+  const { ads, chat } = await context.connectAnother({ recordCall: (call) => void calls.push(call) });
+  const outcomesOf = async (work: () => Promise<unknown>) => {
+    calls.length = 0;
+    await work().catch(() => {});
+    return calls.map(({ platform, outcomes }) => [platform, ...outcomes]);
+  };
+  const read = () => ads.accounts.read(DEMO_AD_ACCESS);
+  t.same(await outcomesOf(read), [["ads", "done"]]);
+  t.ok((calls[0]?.ms as number) >= 0);
+  await context.arm({ kind: "drop_before", times: 2 });
+  t.same(await outcomesOf(read), [["ads", "done"]], "two of the tries failed");
+  t.same(await outcomesOf(() => ads.objects.read(DEMO_AD_ACCESS, "campaigns", "1")), [["ads", "missing"]]);
+  t.same(await outcomesOf(() => chat.media.download(DEMO_CHAT_NUMBER, "1")), [["chat", "missing"]]);
 });
 
 t.test("a call to an unreachable platform counts as not sent", async (t) => {

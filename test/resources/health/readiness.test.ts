@@ -120,6 +120,25 @@ t.test("the process on an empty database becomes ready once the migrations are a
   await untilReadinessIs(api, 200, READY);
 });
 
+t.test("an outage is logged with its first and its last answer, and at debug in between", async (t) => {
+  const DATABASE_URL = await cloneDatabase(t, "template0");
+  const api = await startApi(t, { settings: { DATABASE_URL } });
+  const linesOf = (name: string) =>
+    api.lines.filter(({ event, route }) => event === name && route === "/readyz");
+  for (let count = 1; count <= 3; count++) {
+    await untilUnmigrated(api);
+    await until("the fault is logged", () => linesOf("http.failed").length >= count);
+  }
+  const [first, ...later] = linesOf("http.failed").map(({ level }) => level);
+  t.equal(first, "error");
+  t.same([...new Set(later)], ["debug"]);
+  t.same(linesOf("http.recovered"), []);
+  await applyMigrations(DATABASE_URL);
+  await untilReadinessIs(api, 200, READY);
+  await untilReadinessIs(api, 200, READY);
+  t.match(linesOf("http.recovered"), [{ level: "info" }]);
+});
+
 t.test("the process on a database older than the code is not ready, on a newer one it is", async (t) => {
   const DATABASE_URL = await cloneDatabase(t);
   const raw = await connectRawClient(t, DATABASE_URL);

@@ -4,7 +4,7 @@ import { MAX_LEASE_MS } from "../../../src/runtime/deadlines.ts";
 import { HOUR, MINUTE } from "../../../src/runtime/durations.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { CAUSES, causeDocumentation } from "../../../src/schema/causes/causes.ts";
-import { holdQueue, releaseQueue } from "../../../src/store/processes/queue-hold.ts";
+import { holdQueue, readQueueHold, releaseQueue } from "../../../src/store/processes/queue-hold.ts";
 import { headingAnchors } from "../../fixtures/docs/heading-anchors.ts";
 import { BREAKERS_KEY } from "../../fixtures/events/breakers.ts";
 import { configureWebhook, makeEvents, updateDelivery, WEBHOOK_URL } from "../../fixtures/events/events.ts";
@@ -92,7 +92,8 @@ t.test("the explanation of a message", async (t) => {
     await updateRow(api, "messages", { id, platform_attempts: JSON.stringify(attempts) });
     t.equal((await explain(id)).platform_error, undefined, "the last attempt had no answer");
 
-    const { since } = await holdQueue(api.db);
+    await holdQueue(api.db, { by: "an operator" });
+    const { since } = await readQueueHold(api.db);
     t.match(await explain(id), { cause: "hold", who_acts: "operator", since: since?.toISOString(), until });
     await releaseQueue(api.db);
 
@@ -117,7 +118,7 @@ t.test("the explanation of a message", async (t) => {
       const { since, ...explanation } = await explain(message_id);
       t.match(explanation, { ...scheduled, batch_id: null, until: send_at });
       t.ok(Math.abs(Date.parse(since) - Date.parse(created_at)) < MINUTE);
-      await holdQueue(api.db);
+      await holdQueue(api.db, { by: "an operator" });
       t.match(await explain(message_id), scheduled, "a hold does not matter before its time");
       await releaseQueue(api.db);
 

@@ -228,7 +228,7 @@ t.test("statistics", async (t) => {
     t.match((await readQueue("queue")).body.data[0], halfOpen);
     await configureWebhook(api, waiting, { url: "https://other.example/hooks" });
     t.match((await readQueue("queue")).body.data[0], closed, "another backend");
-    await holdQueue(api.db);
+    await holdQueue(api.db, { by: "an operator" });
     t.equal((await readQueue("queue")).body.held, true);
     await releaseQueue(api.db);
   });

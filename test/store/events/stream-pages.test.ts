@@ -1,5 +1,5 @@
 import t from "tap";
-import { examineTransactions } from "../../../src/commands/doctor-checks.ts";
+import { examineTransactions } from "../../../src/commands/doctor/checks.ts";
 import { toNewEvent } from "../../../src/domain/events/record-events.ts";
 import { MAX_TRANSACTION_AGE_MS } from "../../../src/runtime/deadlines.ts";
 import { HOUR, MINUTE, SECOND } from "../../../src/runtime/durations.ts";

@@ -92,7 +92,7 @@ t.test("a claim takes due sends that wait and leaves all others unchanged", asyn
   const channelIds = new Set([...sends.values()].map(({ channelId }) => channelId));
   const requests = [...channelIds].map((channelId) => requestOf(context, { channelId, max: 20 }));
   const lease = { token: randomUUID(), worker: "wrk_1" };
-  await holdQueue(context.db);
+  await holdQueue(context.db, { by: "an operator" });
   t.same(await claimSends(context.db, requests, lease), [], "none while the queue is held");
   t.same(await read(), before);
   await releaseQueue(context.db);

@@ -109,7 +109,7 @@ t.test("messages and events of a deleted client that wait are not sent", async (
     { tenant, channelId },
     { tenant: other, channelId: await makeChannel(context, other) },
   ] as const;
-  await holdQueue(db);
+  await holdQueue(db, { by: "an operator" });
   const rows: Context["otherRows"][] = [];
   for (const client of clients) {
     await configureWebhook(context, client.tenant, { url: backend.url });

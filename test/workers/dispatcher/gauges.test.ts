@@ -4,7 +4,9 @@ import { freePort } from "../../../src/local/server-process.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
 import { configureWebhook, makeEvents } from "../../fixtures/events/events.ts";
+import { updateRow } from "../../fixtures/messages/messages.ts";
 import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
+import { makeChannel } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -39,6 +41,16 @@ t.test("a dispatcher's metrics report the queue, slots, attempts and breakers", 
   t.same(await figures(), { depth: 0, oldest: 0, inFlight: 0, slots: 0 });
   for (const stream of ["{18}:events", "{18}:bulk"]) t.equal(await read("herald_queue_depth", { stream }), 0);
   t.equal(await read("herald_breakers"), 0);
+
+  const channels = (status: string) => read("herald_channels", { platform: "socialapp", status });
+  t.equal(await channels("needs_reauth"), 0);
+  const [owner, another] = [await makeTenant(dispatcher), await makeTenant(dispatcher)];
+  await makeChannel(dispatcher, owner, { platform: "socialapp" });
+  const lost = await makeChannel(dispatcher, another, { platform: "socialapp" });
+  await updateRow(dispatcher, "channels", { id: lost, status: "needs_reauth" });
+  await until("the channels of all clients are counted", async () => (await channels("needs_reauth")) === 1);
+  t.equal(await channels("connected"), 1);
+  t.equal(await read("herald_postgres_up"), 1);
 
   // With one slot, the second delivery waits until the first is answered.
   const held: ServerResponse[] = [];

@@ -3,7 +3,7 @@ import t from "tap";
 import { claimDeliveries, claimSuspect } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryRef } from "../../../src/store/events/events.ts";
 import { claimSends, markSending } from "../../../src/store/messages/claim-sends.ts";
-import { holdQueue, releaseQueue } from "../../../src/store/processes/queue-hold.ts";
+import { holdQueue, readQueueHold, releaseQueue } from "../../../src/store/processes/queue-hold.ts";
 import { startClientBackend } from "../../fixtures/events/client-backend.ts";
 import { queueEvents } from "../../fixtures/events/deliveries.ts";
 import { configureWebhook, makeEvents, readDelivery, updateDelivery } from "../../fixtures/events/events.ts";
@@ -40,7 +40,11 @@ t.test("no statement claims a row of a held queue", async (t) => {
   };
   t.same(await claimOne(), [claimed]);
 
-  t.match(await holdQueue(db), { held: true, since: Date });
+  t.equal(await holdQueue(db, { by: "an operator", reason: "a repair" }), true);
+  const hold = await readQueueHold(db);
+  t.match(hold, { held: true, since: Date, by: "an operator", reason: "a repair" });
+  t.equal(await holdQueue(db, { by: "another operator" }), false, "a second hold changes nothing");
+  t.same(await readQueueHold(db), hold);
   t.same(await claimDeliveries(db, requestsOf([delivery]), lease), []);
   t.equal(await claimSuspect(db, lease, []), undefined);
   t.same(await claimOne(), []);
@@ -49,7 +53,7 @@ t.test("no statement claims a row of a held queue", async (t) => {
   const marks = [{ ...mark, parts_sent: 0, platform_message_id: null }];
   t.same(await markSending(db, marks), { markedIds: [], isHeld: true }, "a claimed send does not start");
 
-  t.same(await releaseQueue(db), { held: false, since: null });
+  t.same(await releaseQueue(db), { held: false, since: null, by: null, reason: null });
   t.same(await markSending(db, marks), { markedIds: [claimed], isHeld: false });
   t.equal((await claimDeliveries(db, requestsOf([delivery]), lease)).length, 1);
   t.same(await claimOne(), [waiting]);
@@ -61,7 +65,7 @@ t.test("a held dispatcher starts nothing, and continues in order after the relea
   const { db, redis, tenant, platform, lines } = context;
   const backend = await startClientBackend(t);
   await configureWebhook(context, tenant, { url: backend.url });
-  await holdQueue(db);
+  await holdQueue(db, { by: "an operator" });
   // The dispatcher may not have noticed the hold yet.
   const [to, texts] = ["5511900000003", ["one", "two", "three"]];
   const messages = texts.map((body) => ({ to, content: { body } }));

@@ -163,9 +163,11 @@ export function createDeliveries(parts: DeliveriesParts) {
     ...inFlight,
     queue,
     /** Delivers the suspects that are due, one after the other, so that one that kills its dispatcher adds no death to another. */
-    async deliverSuspects(): Promise<void> {
+    async deliverSuspects(): Promise<"skipped" | undefined> {
+      if (!parts.mayClaim()) return "skipped";
       do await batchWriter.waitForDrain();
       while (!isStopped() && parts.mayClaim() && (await track(deliverSuspect())));
+      return undefined;
     },
   };
 }
@@ -225,15 +227,21 @@ interface RecoveryParts {
 }
 
 /** Makes the rows of dead dispatchers wait again, or fails them. One dispatcher does it at a time. */
-export async function recoverQueue({ db, log, aliveForMs, onQuarantined }: RecoveryParts): Promise<void> {
+export async function recoverQueue({
+  db,
+  log,
+  aliveForMs,
+  onQuarantined,
+}: RecoveryParts): Promise<"skipped" | undefined> {
   // After a database outage every worker looks dead: one with a gap itself first waits for the others' heartbeats.
-  if (aliveForMs() < WORKER_DEAD_AFTER_MS) return;
+  if (aliveForMs() < WORKER_DEAD_AFTER_MS) return "skipped";
   const recovered = await db.transaction(async (tx) =>
     (await lockRecovery(tx, "deliveries")) ? recoverDeliveries(tx, LEASE_LIMITS) : undefined,
   );
-  if (!recovered) return;
+  if (!recovered) return undefined;
   const { released, quarantined } = recovered;
   quarantined.forEach(onQuarantined);
   if (released + quarantined.length > 0)
     log.warn("recovery.reclaimed", { released, quarantined: quarantined.length });
+  return undefined;
 }

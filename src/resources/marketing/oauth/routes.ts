@@ -6,7 +6,7 @@ import { type Route, route } from "../../../http/route.ts";
 import { PlatformFailure, unusableAnswer } from "../../../platforms/errors/failure.ts";
 import type { Platforms } from "../../../platforms/platforms.ts";
 import type { Config } from "../../../runtime/config/config.ts";
-import { MINUTE } from "../../../runtime/durations.ts";
+import { OAUTH_STATE_TTL_MS } from "../../../runtime/deadlines.ts";
 import { withQuery } from "../../../runtime/http/addresses.ts";
 import { isPlatformId } from "../../../runtime/ids.ts";
 import { adAccount } from "../../../schema/ads.ts";
@@ -23,8 +23,6 @@ interface OauthParts {
   platforms: Pick<Platforms, "ads">;
 }
 
-const STATE_TTL_MS = 10 * MINUTE;
-
 export function oauthRoutes({ secretBox, states, settings, platforms }: OauthParts): Route[] {
   return [
     route({
@@ -40,7 +38,7 @@ export function oauthRoutes({ secretBox, states, settings, platforms }: OauthPar
       handle({ caller, query }) {
         const { redirect_uri = settings.OAUTH_REDIRECT_URI } = query;
         checkRedirectUri(redirect_uri);
-        const { text: state, expiresAt } = states.issue([caller.clientId, redirect_uri], STATE_TTL_MS);
+        const { text: state, expiresAt } = states.issue([caller.clientId, redirect_uri], OAUTH_STATE_TTL_MS);
         const url = dialogUrl(settings, { redirect_uri, state });
         return { url, state, redirect_uri, expires_at: expiresAt.toISOString() };
       },

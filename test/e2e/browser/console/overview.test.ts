@@ -77,17 +77,20 @@ t.test("the overview of a client that sends and receives", async (t) => {
     },
   );
 
-  t.test("when all is set up and delivered, a sentence says so beside the figures", async (t) => {
+  t.test("when all is set up and delivered, a sentence says so beside the figures", async () => {
     await api.call("POST", "/api/webhooks/config/generate-secret", site.owner);
     await site.untilDelivered(await site.send(), 4);
     await resetProgress(api, 26);
     await rollUp(api);
     await goTo(page, "/console");
     await untilShown(attention.nothing.delivered);
-    const main = await page.getByRole("main").textContent();
-    t.match(main, `1 ${figures.acceptedMessages}100 % ${figures.sent}${figures.nothingWaits}`);
-    t.match(main, `4 ${figures.recordedEvents}100 % ${figures.delivered}${figures.nothingWaits}`);
-    t.match(main, setup.ads, "the other use of Herald can still be set up");
+    // The checklist names the other use of Herald, which can still be set up.
+    for (const text of [
+      `1 ${figures.acceptedMessages}100 % ${figures.sent}${figures.nothingWaits}`,
+      `4 ${figures.recordedEvents}100 % ${figures.delivered}${figures.nothingWaits}`,
+      setup.ads,
+    ])
+      await untilFound(page.getByRole("main").filter({ hasText: text }));
   });
 
   t.test("the period is in the address, and a bar leads to its rows", async (t) => {
@@ -145,7 +148,7 @@ t.test("the overview of a client that sends and receives", async (t) => {
     await grantAdAccount(api, tenant);
     await api.db.query("update ad_connections set expires_at = $1", [new Date(Date.now() + 6 * DAY)]);
     await api.db.query("update channels set status = 'needs_reauth' where id = $1", [channelId]);
-    await holdQueue(api.db);
+    await holdQueue(api.db, { by: "an operator" });
     await goTo(page, "/console");
     await untilShown(attention.channel(CHANNEL_NAME));
     await untilShown(attention.held);

@@ -1,18 +1,10 @@
-import { type Config, inspectSettings } from "../runtime/config/config.ts";
-import { type Environment, SETTINGS, type Setting } from "../runtime/config/settings.ts";
-import { createDatabase } from "../store/database/database.ts";
-import { type Command, defineCommand, notRunningHint } from "./command-line/command.ts";
-import {
-  examineClock,
-  examineIdentityProvider,
-  examinePlatforms,
-  examinePostgres,
-  examineTransactions,
-  type Finding,
-  failed,
-  ok,
-} from "./doctor-checks.ts";
-import { examineRedis } from "./doctor-redis.ts";
+import { type Config, inspectSettings } from "../../runtime/config/config.ts";
+import { type Environment, SETTINGS, type Setting } from "../../runtime/config/settings.ts";
+import { createDatabase } from "../../store/database/database.ts";
+import { type Command, defineCommand, notRunningHint } from "../command-line/command.ts";
+import { examineIdentityProvider, examinePlatforms, examineWeb } from "./addresses.ts";
+import { examineClock, examinePostgres, examineTransactions, type Finding, failed, ok } from "./checks.ts";
+import { examineRedis } from "./redis.ts";
 
 interface DoctorResult {
   healthy: boolean;
@@ -22,18 +14,25 @@ interface DoctorResult {
 export const DOCTOR_COMMAND: Command = defineCommand({
   name: "doctor",
   summary:
-    "Check settings, Postgres, Redis, migrations, secrets, API keys, workers, hold, queue rows, clock, transactions and platforms, and explain how to fix problems",
+    "Check settings, Postgres, its writes, Redis, migrations, secrets, API keys, workers, hold, queue rows, clock, transactions, web and platforms, and explain how to fix problems",
   options: {},
   async run(_, { env, settingsFile }): Promise<DoctorResult> {
     const findings = (await examine(env)).map((finding) => withStartHint(finding, settingsFile));
     return { healthy: findings.every(({ status }) => status !== "failed"), findings };
   },
   show: ({ healthy, findings }) =>
-    [...findings.map(formatFinding), "", healthy ? "Herald can run." : "Fix the failed checks first."].join(
-      "\n",
-    ),
+    [
+      ...findings.map(formatFinding),
+      "",
+      healthy ? describeHealth(findings) : "Fix the failed checks first.",
+    ].join("\n"),
   isFailure: ({ healthy }) => !healthy,
 });
+
+function describeHealth(findings: readonly Finding[]): string {
+  const warnings = findings.filter(({ status }) => status === "warning").length;
+  return warnings === 0 ? "Herald can run." : `Herald can run. Warnings: ${warnings}.`;
+}
 
 /** A private server that does not respond is started by npm start; its address is not to be corrected. */
 function withStartHint(finding: Finding, settingsFile: string | null): Finding {
@@ -46,11 +45,12 @@ function withStartHint(finding: Finding, settingsFile: string | null): Finding {
 async function examine(env: Environment): Promise<Finding[]> {
   const { config, problems } = inspectSettings(env);
   const settings = problems.map(({ name, message }) => failed("settings", message, remedyFor(name)));
-  const [servers, redis, platforms, identity] = await Promise.all([
+  const [servers, redis, web, platforms, identity] = await Promise.all([
     config.DATABASE_URL === undefined ? [] : examineDatabase(config),
     config.REDIS_URL === undefined
       ? []
       : examineRedis({ REDIS_TLS_VERIFY: true, ...config, REDIS_URL: config.REDIS_URL }),
+    config.PUBLIC_URL === undefined ? [] : examineWeb(config.PUBLIC_URL),
     examinePlatforms(config),
     config.JWT_JWKS_URL === undefined ? [] : examineIdentityProvider(config.JWT_JWKS_URL),
   ]);
@@ -59,6 +59,7 @@ async function examine(env: Environment): Promise<Finding[]> {
     settings.length > 0 ? settings : ok("settings", `all ${count} are valid`),
     servers,
     redis,
+    web,
     platforms,
     identity,
   ].flat();

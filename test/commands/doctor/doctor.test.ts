@@ -1,13 +1,14 @@
+import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Test } from "tap";
 import t from "tap";
-import { readConfig } from "../../src/runtime/config/config.ts";
-import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
-import { createCommandRunner } from "../fixtures/processes/command-line.ts";
-import { testSettings } from "../fixtures/processes/settings.ts";
-import { REFUSALS, startRefusingRedis } from "../fixtures/servers/redis-refusals.ts";
-import { cloneDatabase, connectRawClient } from "../fixtures/servers/servers.ts";
+import { readConfig } from "../../../src/runtime/config/config.ts";
+import { createSecretBox, sealedContext } from "../../../src/security/secret-box.ts";
+import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
+import { testSettings } from "../../fixtures/processes/settings.ts";
+import { REFUSALS, startRefusingRedis } from "../../fixtures/servers/redis-refusals.ts";
+import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 
 interface Finding {
   check: string;
@@ -25,8 +26,9 @@ async function startHttpServer(t: Test, body = "{}"): Promise<string> {
 }
 
 t.test("herald doctor", async (t) => {
-  const platform = await startHttpServer(t);
+  const platform = await startHttpServer(t, '{"status":"ready"}');
   const healthy = await testSettings(t, {
+    PUBLIC_URL: platform,
     AD_PLATFORM_URL: platform,
     CHAT_PLATFORM_URL: platform,
     PHOTO_PLATFORM_URL: platform,
@@ -66,6 +68,7 @@ t.test("herald doctor", async (t) => {
       [
         "settings",
         "postgres",
+        "writes",
         "migrations",
         "secrets",
         "api_keys",
@@ -76,6 +79,7 @@ t.test("herald doctor", async (t) => {
         "clock",
         "transactions",
         "redis",
+        "web",
         "platforms",
       ],
     );
@@ -83,16 +87,25 @@ t.test("herald doctor", async (t) => {
     t.match(out, /^ok {7}settings {6}all \d+ are valid\n[\s\S]*\nHerald can run\.\n$/);
   });
 
-  t.test("warns about a worker that is not running, with exit code 0", async (t) => {
-    const silent =
-      "update workers set heartbeat_at = now() - interval '11 seconds' where process = 'scheduler'";
-    await workers.query(silent);
-    const { code, missing } = await examine(t, healthy);
-    await workers.query("update workers set heartbeat_at = now() + interval '1 hour'");
-    t.equal(code, 0);
-    t.match(missing, [
-      { check: "scheduler", status: "warning", message: /^none is running/, fix: /start one/ },
-    ]);
+  t.test("fails without a dispatcher, and warns without a scheduler", async (t) => {
+    const examineWithout = async (process: string) => {
+      await workers.query(
+        "update workers set heartbeat_at = now() - interval '11 seconds' where process = $1",
+        [process],
+      );
+      const examined = await examine(t, healthy);
+      await workers.query("update workers set heartbeat_at = now() + interval '1 hour'");
+      return examined;
+    };
+    const finding = { message: /^none is running: /, fix: /start one/ };
+    t.match(await examineWithout("scheduler"), {
+      code: 0,
+      missing: [{ ...finding, check: "scheduler", status: "warning" }],
+    });
+    t.match(await examineWithout("dispatcher"), {
+      code: 1,
+      missing: [{ ...finding, check: "dispatcher", status: "failed" }],
+    });
   });
 
   t.test("reports an invalid setting with its fix, and runs the other checks", async (t) => {
@@ -136,6 +149,62 @@ t.test("herald doctor", async (t) => {
       { check: "redis", message: /127.0.0.1:1 cannot be used: .*ECONNREFUSED/, fix: /REDIS_URL/ },
     ]);
     t.notMatch(JSON.stringify(wrong), /pg-secret|redis-secret/);
+  });
+
+  t.test("reports a Postgres that answers and refuses writes", async (t) => {
+    const DATABASE_URL = await cloneDatabase(t);
+    const raw = await connectRawClient(t, DATABASE_URL);
+    const name = new URL(DATABASE_URL).pathname.slice(1);
+    await raw.query(`alter database "${name}" set default_transaction_read_only = on`);
+    const { code, wrong } = await examine(t, { ...healthy, DATABASE_URL });
+    t.equal(code, 1);
+    t.match(wrong, [
+      {
+        check: "writes",
+        status: "failed",
+        message: /^Postgres refuses them: .*read-only transaction/,
+        fix: /disk, or use the primary/,
+      },
+    ]);
+    const { out } = await createCommandRunner(t, { ...healthy, DATABASE_URL })("status");
+    t.match(out, /^postgres +REFUSES WRITES: .*read-only transaction$/m);
+  });
+
+  t.test("a role that may not create temporary tables is no problem", async (t) => {
+    const DATABASE_URL = await cloneDatabase(t);
+    const raw = await connectRawClient(t, DATABASE_URL);
+    const url = new URL(DATABASE_URL);
+    const role = `limited_${randomUUID().replaceAll("-", "")}`;
+    await raw.query(`create role ${role} login password 'x'`);
+    t.teardown(() => raw.query(`drop owned by ${role}; drop role ${role}`));
+    await raw.query(`revoke temporary on database "${url.pathname.slice(1)}" from public`);
+    await raw.query(
+      `grant usage on schema public to ${role}; grant select on all tables in schema public to ${role}`,
+    );
+    [url.username, url.password] = [role, "x"];
+    const { findings } = await examine(t, { ...healthy, DATABASE_URL: url.href });
+    t.match(
+      findings.find(({ check }) => check === "writes"),
+      { status: "ok" },
+    );
+  });
+
+  t.test("warns about web that does not answer, or is something else", async (t) => {
+    const other = await startHttpServer(t, "<html>");
+    const broken = await startHttpServer(t, '{"status":"unavailable"}');
+    const expected: [string, RegExp, RegExp][] = [
+      ["http://127.0.0.1:1", /^no answer from http:\/\/127.0.0.1:1\/readyz: /, /start web/],
+      [other, /answers 404, not as Herald does/, /correct PUBLIC_URL/],
+      [broken, /^unavailable at .*: it cannot use Postgres/, /http\.failed/],
+    ];
+    for (const [PUBLIC_URL, message, fix] of expected) {
+      const { code, wrong } = await examine(t, { ...healthy, PUBLIC_URL });
+      t.equal(code, 0);
+      t.match(wrong, [{ check: "web", status: "warning", message, fix }]);
+      t.equal(wrong.length, 1);
+    }
+    const { out } = await createCommandRunner(t, { ...healthy, PUBLIC_URL: other })("doctor");
+    t.match(out, /\nHerald can run\. Warnings: 1\.\n$/);
   });
 
   t.test("reports a Redis that refuses writes", async (t) => {

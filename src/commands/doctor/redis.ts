@@ -9,10 +9,11 @@ import {
   examineCluster,
   examineSentinels,
   examineServer,
-} from "../queue/examine-redis.ts";
-import type { RedisSettings } from "../queue/redis.ts";
-import { isWriteRefusal } from "../queue/redis-state.ts";
-import { ANSWER_TIMEOUT_MS, type Finding, failed, ok, rootCauseMessage, warning } from "./doctor-checks.ts";
+} from "../../queue/examine-redis.ts";
+import type { RedisSettings } from "../../queue/redis.ts";
+import { isWriteRefusal } from "../../queue/redis-state.ts";
+import { rootCauseMessage } from "../../runtime/errors.ts";
+import { ANSWER_TIMEOUT_MS, type Finding, failed, ok, warning } from "./checks.ts";
 
 /** Checks the server, every primary of the cluster, or the sentinels and the primary that they name. */
 export async function examineRedis(

@@ -1,12 +1,12 @@
 import t, { type Test } from "tap";
-import { examineRedis } from "../../src/commands/doctor-redis.ts";
-import { tagsOf } from "../../src/queue/wake-ups.ts";
-import { readConfig } from "../../src/runtime/config/config.ts";
-import { unconnectedSettings } from "../fixtures/processes/settings.ts";
-import { startPrivateRedis } from "../fixtures/servers/redis.ts";
-import { type RedisNode, startCluster } from "../fixtures/servers/redis-cluster.ts";
-import { startSentinels } from "../fixtures/servers/redis-sentinel.ts";
-import { until } from "../fixtures/until.ts";
+import { examineRedis } from "../../../src/commands/doctor/redis.ts";
+import { tagsOf } from "../../../src/queue/wake-ups.ts";
+import { readConfig } from "../../../src/runtime/config/config.ts";
+import { unconnectedSettings } from "../../fixtures/processes/settings.ts";
+import { startPrivateRedis } from "../../fixtures/servers/redis.ts";
+import { type RedisNode, startCluster } from "../../fixtures/servers/redis-cluster.ts";
+import { startSentinels } from "../../fixtures/servers/redis-sentinel.ts";
+import { until } from "../../fixtures/until.ts";
 
 /** Far longer than a server takes on a busy machine. */
 const PATIENT_TIMEOUT_MS = 60_000;

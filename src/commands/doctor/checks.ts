@@ -1,17 +1,19 @@
-import type { Config } from "../runtime/config/config.ts";
-import { MAX_CLOCK_DIFFERENCE_MS, MAX_TRANSACTION_AGE_MS } from "../runtime/deadlines.ts";
-import { MINUTE, SECOND } from "../runtime/durations.ts";
-import { createSecretBox } from "../security/secret-box.ts";
-import { measureClock } from "../store/database/clock.ts";
-import { createDatabase, type Database } from "../store/database/database.ts";
-import { inspectMigrations, type MigrationState, PRERELEASE_FIX } from "../store/database/migrations.ts";
-import { findSealedColumns, listKeyUsage } from "../store/database/sealed-columns.ts";
-import { findQueueMismatches, type QueueMismatch } from "../store/events/queue-metrics.ts";
-import { readOpenTransactions } from "../store/events/stream-marks.ts";
-import { readQueueHold } from "../store/processes/queue-hold.ts";
-import { countAliveWorkers } from "../store/processes/workers.ts";
-import { listKeysOfDisabledUsers } from "../store/tenants/api-keys.ts";
-import { tryOpen } from "./secrets.ts";
+import type { Config } from "../../runtime/config/config.ts";
+import { MAX_CLOCK_DIFFERENCE_MS, MAX_TRANSACTION_AGE_MS } from "../../runtime/deadlines.ts";
+import { MINUTE, SECOND } from "../../runtime/durations.ts";
+import { rootCauseMessage } from "../../runtime/errors.ts";
+import { createSecretBox } from "../../security/secret-box.ts";
+import { measureClock } from "../../store/database/clock.ts";
+import { createDatabase, type Database } from "../../store/database/database.ts";
+import { inspectMigrations, type MigrationState, PRERELEASE_FIX } from "../../store/database/migrations.ts";
+import { findSealedColumns, listKeyUsage } from "../../store/database/sealed-columns.ts";
+import { probeWrites } from "../../store/database/write-probe.ts";
+import { findQueueMismatches, type QueueMismatch } from "../../store/events/queue-metrics.ts";
+import { readOpenTransactions } from "../../store/events/stream-marks.ts";
+import { describeHold, readQueueHold } from "../../store/processes/queue-hold.ts";
+import { describeWorkers, readWorkerStates } from "../../store/processes/workers.ts";
+import { listKeysOfDisabledUsers } from "../../store/tenants/api-keys.ts";
+import { tryOpen } from "../secrets.ts";
 
 /** The result of one check. */
 export interface Finding {
@@ -31,12 +33,6 @@ const problem =
 export const failed = problem("failed");
 export const warning = problem("warning");
 
-export const rootCauseMessage = (error: unknown): string => {
-  const { message, code, cause } = (error ?? {}) as { message?: string; code?: string; cause?: unknown };
-  // fetch's own message only says that it failed; the cause has the reason.
-  return cause instanceof Error ? rootCauseMessage(cause) : message || code || "no reason given";
-};
-
 /** How long each server may take to answer. */
 export const ANSWER_TIMEOUT_MS = 5 * SECOND;
 
@@ -53,6 +49,7 @@ export async function examinePostgres(db: Database, config: Partial<Config>): Pr
       "start the server, create the database, or correct DATABASE_URL (host, password, sslmode, firewall)";
     return [failed("postgres", `${host} cannot be used: ${rootCauseMessage(error)}`, fix)];
   }
+  const writes = await examineWrites(db);
   const migrations = await examineMigrations(db, config);
   const rest =
     migrations.status === "ok"
@@ -64,7 +61,20 @@ export async function examinePostgres(db: Database, config: Partial<Config>): Pr
           await examineQueueRows(db),
         ]
       : [];
-  return [ok("postgres", `${host} answers`), migrations, ...rest];
+  return [ok("postgres", `${host} answers`), writes, migrations, ...rest];
+}
+
+async function examineWrites(db: Database): Promise<Finding> {
+  try {
+    await probeWrites(db);
+    return ok("writes", "Postgres accepts them");
+  } catch (error) {
+    return failed(
+      "writes",
+      `Postgres refuses them: ${rootCauseMessage(error)}`,
+      "free or enlarge its disk, or use the primary in DATABASE_URL",
+    );
+  }
 }
 
 const RESTORE =
@@ -138,26 +148,27 @@ export async function examineApiKeys(db: Database): Promise<Finding> {
   );
 }
 
+/** Without a dispatcher the service does not do its work; without a scheduler its jobs are late. */
 const WORKERS = {
-  dispatcher: "messages and events are not sent",
-  scheduler: "token checks and cleanup jobs do not run",
+  dispatcher: { report: failed, consequence: "messages and events are not sent" },
+  scheduler: { report: warning, consequence: "token checks and cleanup jobs do not run" },
 };
 
 async function examineWorkers(db: Database): Promise<Finding[]> {
-  const alive = await countAliveWorkers(db);
-  return Object.entries(WORKERS).map(([process, consequence]) => {
-    const count = alive.get(process) ?? 0;
-    if (count > 0) return ok(process, `${count} running`);
-    return warning(process, `none is running: ${consequence}`, "start one; if it stops, its log says why");
+  return (await readWorkerStates(db)).map((state) => {
+    const { report, consequence } = WORKERS[state.process];
+    const message = describeWorkers(state);
+    if (state.running > 0) return ok(state.process, message);
+    return report(state.process, `${message}; ${consequence}`, "start one; if it stops, its log says why");
   });
 }
 
 async function examineHold(db: Database): Promise<Finding> {
-  const { since } = await readQueueHold(db);
-  if (since === null) return ok("queue", "not held");
+  const hold = await readQueueHold(db);
+  if (!hold.held) return ok("queue", "not held");
   return warning(
     "queue",
-    `held since ${since.toISOString()}: no message is sent and no event delivered`,
+    `${describeHold(hold)}; no message is sent and no event delivered`,
     "run herald queue release when they may continue",
   );
 }
@@ -216,54 +227,4 @@ export async function examineTransactions(db: Database): Promise<Finding> {
     `the database role may not see the transactions of other roles: event streams read the last ${minutes} minutes of events each time`,
     "grant pg_read_all_stats to the role in DATABASE_URL, and keep track_activities on",
   );
-}
-
-const PLATFORMS = [
-  "AD_PLATFORM_URL",
-  "CHAT_PLATFORM_URL",
-  "PHOTO_PLATFORM_URL",
-  "SOCIAL_PLATFORM_URL",
-] as const satisfies readonly (keyof Config)[];
-
-/** Checks that the platforms' hosts answer; any answer counts. */
-export async function examinePlatforms(config: Partial<Config>): Promise<Finding[]> {
-  const settingsByHost = new Map<string, string[]>();
-  for (const name of PLATFORMS) {
-    const address = config[name];
-    if (address === undefined) continue;
-    const { origin } = new URL(address);
-    settingsByHost.set(origin, [...(settingsByHost.get(origin) ?? []), name]);
-  }
-  const checks = [...settingsByHost].map(([origin, names]) => examinePlatform(origin, names, config));
-  return Promise.all(checks);
-}
-
-async function examinePlatform(
-  origin: string,
-  names: string[],
-  { NODE_ENV }: Partial<Config>,
-): Promise<Finding> {
-  try {
-    await request(origin);
-    return ok("platforms", `${origin} answers`);
-  } catch (error) {
-    const message = `no answer from ${origin}: ${rootCauseMessage(error)}`;
-    const fix = `start the service there, correct ${names.join(", ")}, or allow this machine to reach it`;
-    // Outside production most of Herald can be tried without the platforms.
-    return NODE_ENV === "production" ? failed("platforms", message, fix) : warning("platforms", message, fix);
-  }
-}
-
-const request = (address: string) =>
-  fetch(address, { redirect: "manual", signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
-
-export async function examineIdentityProvider(address: string): Promise<Finding> {
-  try {
-    const response = await request(address);
-    const { keys } = (await response.json()) as { keys?: unknown };
-    if (!Array.isArray(keys)) throw new Error("the answer is not a JSON Web Key Set");
-    return ok("identity", `${keys.length} keys at JWT_JWKS_URL`);
-  } catch (error) {
-    return failed("identity", `no keys at JWT_JWKS_URL: ${rootCauseMessage(error)}`, "correct JWT_JWKS_URL");
-  }
 }

@@ -2,17 +2,17 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { examineApiKeys, examineQueueRows } from "../../src/commands/doctor-checks.ts";
-import { readConfig } from "../../src/runtime/config/config.ts";
-import { packageRoot } from "../../src/runtime/package-root.ts";
-import { createDatabase } from "../../src/store/database/database.ts";
-import { codeBlocks } from "../fixtures/docs/code-blocks.ts";
-import { configureWebhook, makeEvents, updateDelivery } from "../fixtures/events/events.ts";
-import { openQueueContext } from "../fixtures/events/queue-rows.ts";
-import { createCommandRunner } from "../fixtures/processes/command-line.ts";
-import { testSettings } from "../fixtures/processes/settings.ts";
-import { connectRawClient } from "../fixtures/servers/servers.ts";
-import { makeTenant } from "../fixtures/tenants/tenants.ts";
+import { examineApiKeys, examineQueueRows } from "../../../src/commands/doctor/checks.ts";
+import { readConfig } from "../../../src/runtime/config/config.ts";
+import { packageRoot } from "../../../src/runtime/package-root.ts";
+import { createDatabase } from "../../../src/store/database/database.ts";
+import { codeBlocks } from "../../fixtures/docs/code-blocks.ts";
+import { configureWebhook, makeEvents, updateDelivery } from "../../fixtures/events/events.ts";
+import { openQueueContext } from "../../fixtures/events/queue-rows.ts";
+import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
+import { testSettings } from "../../fixtures/processes/settings.ts";
+import { connectRawClient } from "../../fixtures/servers/servers.ts";
+import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 
 /** The statements in the documentation that repair the rows. */
 const [repair] = codeBlocks(readFileSync(join(packageRoot(), "docs/operate/backlog.md"), "utf8")).filter(
@@ -25,6 +25,10 @@ t.test("herald doctor compares the rows of the queue with the deliveries", async
   const db = createDatabase(config, () => {});
   t.teardown(() => db.close());
   const raw = await connectRawClient(t, settings.DATABASE_URL as string);
+  // Without a dispatcher, doctor fails.
+  await raw.query(
+    "insert into workers (id, process, heartbeat_at) values ('wrk_1', 'dispatcher', now() + interval '1 hour')",
+  );
   const herald = createCommandRunner(t, settings);
   const examine = async () => {
     const { code, json } = await herald("doctor --json");
