@@ -3,13 +3,15 @@
  * packages would take most of the start-up time. The command line is split into parts, so that a verb loads only its own
  * packages. Builds the pages for browsers and the SDK, too.
  */
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import "./build-pages.js";
 import "./build-sdk.js";
 
-/** Packages that load files from their own folder and therefore cannot be bundled. */
+/** Packages that load files from their own folder. Node finds the copies in dist/, which so needs no other packages. */
+const COPIED = ["piscina", "postgres-migrations"];
+/** Packages that cannot be bundled; only tools use the last one. */
 const UNBUNDLED = ["piscina", "playwright-core"];
 
 /** Globals that CommonJS packages expect. */
@@ -62,6 +64,15 @@ const FOR_NODE = {
   sourcesContent: false,
   logLevel: "warning",
 };
+
+for (const name of COPIED)
+  for (const part of ["dist", "LICENSE", "package.json"])
+    cpSync(join("node_modules", name, part), join("dist/node_modules", name, part), {
+      recursive: true,
+      filter: (file) => !/\.(?:d\.ts|map)$/.test(file),
+    });
+// The views read it, and src/ is not part of a deployment.
+cpSync("src/http/views/tokens.css", "dist/views/tokens.css");
 
 const processes = sourcesIn("bin").filter((file) => file !== COMMAND_LINE);
 await build({

@@ -61,9 +61,10 @@ ${script === undefined ? undefined : html`<script nonce="${nonce}">${trustedHtml
 
 let tokens: string | undefined;
 
-/** The custom properties that all pages share, read at the first view from src, which built code has beside it too. */
+/** The custom properties that all pages share, read at the first view. Built code has a copy in dist/. */
 function readTokens(): string {
-  tokens ??= readFileSync(join(packageRoot(), "src/http/views/tokens.css"), "utf8");
+  const folder = import.meta.url.endsWith(".ts") ? "src/http/views" : "dist/views";
+  tokens ??= readFileSync(join(packageRoot(), folder, "tokens.css"), "utf8");
   return tokens;
 }
 
