@@ -186,6 +186,8 @@ t.test("events in the console", async (t) => {
       const [newest = "", oldest = ""] = await attemptsOf(page).allTextContents();
       t.match(newest, /^2.*delivered.*200/);
       t.match(oldest, /^1.*failed.*410/);
+      // The page may have read the event before the attempt was recorded, and the attempts after it.
+      await untilVisible(page, page.locator("dd").getByText("delivered", { exact: true }));
       t.match(page.url(), new RegExp(`/console/events/${event}$`));
       t.equal(deliveriesTo([event]), 1);
     });
