@@ -9,7 +9,7 @@ import { build } from "esbuild";
 import "./build-pages.js";
 import "./build-sdk.js";
 
-/** Packages that load files from their own folder. Node finds the copies in dist/, which so needs no other packages. */
+/** Packages that load files from their own folder. Node finds their copies in dist/, which needs no other packages. */
 const COPIED = ["piscina", "postgres-migrations"];
 /** Packages that cannot be bundled; only tools use the last one. */
 const UNBUNDLED = ["piscina", "playwright-core"];

@@ -1,11 +1,10 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Redis } from "ioredis";
 import t from "tap";
 import { createBreakers } from "../../src/queue/breakers.ts";
 import { createPauses } from "../../src/queue/platform-pauses.ts";
 import { awaitConnection, createProducerClient } from "../../src/queue/redis.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
+import { startBackend } from "../fixtures/events/backends.ts";
 import { configureWebhook, makeEvents, updateDelivery } from "../fixtures/events/events.ts";
 import { startApi } from "../fixtures/http/api.ts";
 import { updateRow } from "../fixtures/messages/messages.ts";
@@ -18,16 +17,13 @@ import { makeChannel } from "../fixtures/tenants/channels.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 
 t.test("herald status", async (t) => {
-  const web = createServer((_, response) => response.end('{"status":"degraded"}'));
-  await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
-  t.teardown(() => new Promise((resolve) => web.close(resolve)));
-  const publicUrl = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+  const { url } = await startBackend(t, (_, response) => response.end('{"status":"degraded"}'));
   const settings = await testSettings(t, {
-    PUBLIC_URL: publicUrl,
-    AD_PLATFORM_URL: publicUrl,
-    CHAT_PLATFORM_URL: publicUrl,
-    PHOTO_PLATFORM_URL: publicUrl,
-    SOCIAL_PLATFORM_URL: publicUrl,
+    PUBLIC_URL: url,
+    AD_PLATFORM_URL: url,
+    CHAT_PLATFORM_URL: url,
+    PHOTO_PLATFORM_URL: url,
+    SOCIAL_PLATFORM_URL: url,
   });
   const api = await startApi(t, { config: readConfig(settings) });
   const redis = new Redis(settings.REDIS_URL as string);
@@ -39,7 +35,7 @@ t.test("herald status", async (t) => {
     const { code, out } = await herald("status");
     t.equal(code, 1, "no dispatcher is running");
     t.same(out.split("\n"), [
-      `web         degraded at ${publicUrl}`,
+      `web         degraded at ${url}`,
       "postgres    accepts writes",
       "redis       accepts writes",
       "platforms   answer",
@@ -86,7 +82,7 @@ t.test("herald status", async (t) => {
     const { code, json } = await herald("status --json");
     t.equal(code, 0);
     t.match(json, {
-      web: `degraded at ${publicUrl}`,
+      web: `degraded at ${url}`,
       postgres: "ok",
       redis: "ok",
       platforms: [],

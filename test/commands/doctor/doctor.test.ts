@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Test } from "tap";
 import t from "tap";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { createSecretBox, sealedContext } from "../../../src/security/secret-box.ts";
+import { startBackend } from "../../fixtures/events/backends.ts";
 import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
 import { REFUSALS, startRefusingRedis } from "../../fixtures/servers/redis-refusals.ts";
@@ -18,12 +17,8 @@ interface Finding {
 }
 
 /** A server that answers in place of a platform. */
-async function startHttpServer(t: Test, body = "{}"): Promise<string> {
-  const server = createServer((_, response) => response.writeHead(404).end(body));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.teardown(() => new Promise((resolve) => server.close(resolve)));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+const startHttpServer = async (t: Test, body = "{}"): Promise<string> =>
+  (await startBackend(t, (_, response) => response.writeHead(404).end(body))).url;
 
 t.test("herald doctor", async (t) => {
   const platform = await startHttpServer(t, '{"status":"ready"}');
