@@ -47,6 +47,14 @@ export const BREAKER_STATES = ["closed", "open", "half_open"] as const;
 export const EMBED_STATUSES = ["pending", "opened", "completed", "failed", "expired", "revoked"] as const;
 export type EmbedStatus = (typeof EMBED_STATUSES)[number];
 
+/** Colour schemes of the signup page. */
+export const EMBED_THEMES = ["auto", "light", "dark"] as const;
+export type EmbedTheme = (typeof EMBED_THEMES)[number];
+
+/** Languages of the signup page. */
+export const EMBED_LOCALES = ["auto", "en", "pt", "es"] as const;
+export type EmbedLocale = (typeof EMBED_LOCALES)[number];
+
 /** The steps of an embedded signup at the server, in order. */
 export const SIGNUP_STEPS = [
   "exchange",

@@ -1,5 +1,5 @@
 import { newId } from "../../runtime/ids.ts";
-import type { Platform } from "../../schema/enumerations.ts";
+import type { EmbedLocale, EmbedTheme, Platform } from "../../schema/enumerations.ts";
 import { issueEmbedToken } from "../../security/sealed-tokens.ts";
 import type { Database } from "../../store/database/database.ts";
 import {
@@ -21,6 +21,10 @@ export interface EmbedSessionInput {
   externalRef: string | null;
   /** JSON. */
   prefill: string | null;
+  theme: EmbedTheme;
+  locale: EmbedLocale;
+  /** `#rrggbb`; null for the page's own colour. */
+  accentColor: string | null;
   ttlMinutes: number;
 }
 

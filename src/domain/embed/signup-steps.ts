@@ -151,8 +151,10 @@ async function connectAsset(context: RunContext, grant: SignupGrant, pin?: strin
       throw new SignupError("pin_rejected", "The platform has refused the PIN of the phone number");
     return registered;
   });
-  if (registration.outcome === "wrong_pin")
-    return pauseSteps(context, grant, { phase: "pin", choices: null, pinTriesLeft: pinTriesLeft(run, pin) });
+  if (registration.outcome === "wrong_pin") {
+    const choices = JSON.stringify([toChoice(granted)]);
+    return pauseSteps(context, grant, { phase: "pin", choices, pinTriesLeft: pinTriesLeft(run, pin) });
+  }
   const templateNamespace = await runStep("namespace", () => numbers.namespace(number));
   return store(context, grant, { templateNamespace, pin: registration.pin });
 }

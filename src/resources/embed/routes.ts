@@ -6,6 +6,7 @@ import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { type Operation, type Route, route } from "../../http/route.ts";
 import { stringifyJson } from "../../runtime/json/json.ts";
 import { findEmbedSession, listEmbedSessions } from "../../store/embed/sessions.ts";
+import { contrast, MIN_CONTRAST, WHITE } from "./page/appearance.ts";
 import { pageRoutes } from "./page-routes.ts";
 import {
   createdEmbedSession,
@@ -24,7 +25,7 @@ import { type PageParts, signupRoutes } from "./signup-routes.ts";
 /** Embedded signup: the client's endpoints, the page, and the requests that the page makes. */
 export const embedRoutes = (parts: PageParts): Route[] => [
   ...sessionRoutes({ publicUrl: parts.settings.PUBLIC_URL }),
-  ...pageRoutes(),
+  ...pageRoutes(parts),
   ...signupRoutes(parts),
 ];
 
@@ -60,6 +61,7 @@ function sessionRoutes({ publicUrl }: SessionParts): Route[] {
       async handle(context) {
         const { body, operation, db } = context;
         checkOrigins(body.allowed_origins);
+        checkAccentColor(body);
         const creation = await createSession(db, requestActor(context), {
           input: toInput(body),
           operation: operation && {
@@ -131,6 +133,9 @@ const toInput = (body: NewEmbedSessionDto) => ({
   platforms: body.platforms ?? ["chatapp" as const],
   externalRef: body.external_ref ?? null,
   prefill: body.prefill === undefined ? null : toPrefillText(body.prefill),
+  theme: body.theme ?? ("auto" as const),
+  locale: body.locale ?? ("auto" as const),
+  accentColor: body.accent_color ?? null,
   ttlMinutes: body.ttl_minutes ?? DEFAULT_TTL_MINUTES,
 });
 
@@ -141,6 +146,16 @@ function toPrefillText(prefill: PrefillDto): string {
     "/prefill",
     `prefill must have at most ${MAX_PREFILL_URL_CHARS} characters when URL-encoded`,
   );
+}
+
+/** Throws a 400 for a colour that is hard to read on the light page. The dark page lightens it. */
+function checkAccentColor({ accent_color: color, theme }: NewEmbedSessionDto): void {
+  if (color === undefined || theme === "dark") return;
+  const found = contrast(color, WHITE);
+  if (found >= MIN_CONTRAST) return;
+  const shown = Math.floor(found * 100) / 100;
+  const message = `accent_color must have a contrast of at least ${MIN_CONTRAST} to white; ${color} has ${shown}`;
+  throw invalidField("/accent_color", message);
 }
 
 const LOCAL_HOSTS = ["localhost", "127.0.0.1"];

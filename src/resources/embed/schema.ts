@@ -1,5 +1,11 @@
 import { embedError, embedResult, externalRef, platformId } from "../../schema/channels.ts";
-import { EMBED_STATUSES, PLATFORMS, TRY_PHASES } from "../../schema/enumerations.ts";
+import {
+  EMBED_LOCALES,
+  EMBED_STATUSES,
+  EMBED_THEMES,
+  PLATFORMS,
+  TRY_PHASES,
+} from "../../schema/enumerations.ts";
 import {
   nullable,
   object,
@@ -59,6 +65,23 @@ const platforms = Type.Array(oneOf(PLATFORMS), { minItems: 1, uniqueItems: true 
 
 export type PrefillDto = Static<typeof prefill>;
 
+const theme = oneOf(EMBED_THEMES, {
+  description:
+    "The colours of the page. `light` and `dark` have a background; `auto` is light on a transparent background in a frame, and follows the system in a window of its own",
+});
+
+const locale = oneOf(EMBED_LOCALES, {
+  description: "The language of the page; `auto`: the one that the person's browser prefers",
+});
+
+const accentColor = Type.String({
+  pattern: "^#[0-9a-fA-F]{6}$",
+  "x-message": "accent_color must be a colour such as #1f5a9c",
+  description:
+    "The colour of buttons and links. Its contrast to white must be at least 4.5 unless `theme` is `dark`; on a dark background the page lightens it as far as needed",
+  examples: ["#1f5a9c"],
+});
+
 export const newEmbedSession = object(
   {
     allowed_origins: origins,
@@ -82,6 +105,9 @@ export const newEmbedSession = object(
       }),
     ),
     prefill: Type.Optional(prefill),
+    theme: Type.Optional(theme),
+    locale: Type.Optional(locale),
+    accent_color: Type.Optional(accentColor),
   },
   { title: "CreateEmbedSessionDto" },
 );
@@ -99,6 +125,9 @@ const commonFields = {
   platforms,
   external_ref: nullable(externalRef),
   prefill: nullable(prefill),
+  theme,
+  locale,
+  accent_color: nullable(accentColor),
   created_at: timestamp(),
 };
 
@@ -182,24 +211,25 @@ export const callback = object(
 
 export const callbackReply = object({ status: oneOf(EMBED_STATUSES) });
 
+const assetChoice = object({
+  asset_id: platformId("1400000000000301"),
+  name: Type.String({ examples: ["Café Aurora"] }),
+  detail: Type.Optional(Type.String({ examples: ["+55 11 90000-0301"] })),
+});
+
 export const embedState = object({
   session_id: prefixedId("es"),
   status: oneOf(EMBED_STATUSES),
   external_ref: nullable(externalRef),
   platforms: Type.Array(oneOf(PLATFORMS)),
   try: nullable(object({ try_id: tryId, platform: oneOf(PLATFORMS), phase: oneOf(TRY_PHASES) })),
-  choices: Type.Optional(
-    Type.Array(
-      object({
-        asset_id: platformId("1400000000000301"),
-        name: Type.String({ examples: ["Café Aurora"] }),
-        detail: Type.Optional(Type.String({ examples: ["+55 11 90000-0301"] })),
-      }),
-    ),
+  choices: Type.Optional(Type.Array(assetChoice)),
+  pin: Type.Optional(
+    object({ tries_left: Type.Integer({ minimum: 1 }), number: Type.Optional(assetChoice) }),
   ),
-  pin: Type.Optional(object({ tries_left: Type.Integer({ minimum: 1 }) })),
   result: Type.Optional(embedResult),
   error: Type.Optional(embedError),
+  failed_platform: Type.Optional(oneOf(PLATFORMS)),
 });
 
 export type EmbedStateDto = Static<typeof embedState>;

@@ -3,7 +3,7 @@ import { ApiError, notFound } from "../../http/api-error.ts";
 import type { Exchange } from "../../http/route.ts";
 import { JsonText } from "../../runtime/json/json.ts";
 import type { EmbedErrorDto, EmbedResultDto } from "../../schema/channels.ts";
-import type { EmbedStatus, Platform, TryPhase } from "../../schema/enumerations.ts";
+import type { EmbedLocale, EmbedStatus, EmbedTheme, Platform, TryPhase } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/times.ts";
 import { embedTokenHash } from "../../security/sealed-tokens.ts";
 import type { Queryable } from "../../store/database/database.ts";
@@ -20,15 +20,19 @@ export const PAGE_ROUTE = {
 
 type GoneStatus = Extract<EmbedStatus, "completed" | "expired" | "revoked">;
 
-export const GONE_MESSAGES: Readonly<Record<GoneStatus, string>> = {
+const GONE_MESSAGES: Readonly<Record<GoneStatus, string>> = {
   completed: "This link was already used",
   expired: "This link has expired",
   revoked: "This link was revoked",
 };
 
 /** The status of a session that can no longer be used; undefined while it can be. */
-export const goneStatusOf = ({ status }: EmbedTryRow): GoneStatus | undefined =>
+export const goneStatusOf = ({ status }: EmbedSessionRow): GoneStatus | undefined =>
   Object.hasOwn(GONE_MESSAGES, status) ? (status as GoneStatus) : undefined;
+
+/** 410. */
+export const sessionGone = (status: GoneStatus, options?: { view: string }): ApiError =>
+  new ApiError("session_gone", GONE_MESSAGES[status], options);
 
 /** A request with the session's token in its path. */
 interface SessionRequest extends Pick<Exchange, "addLogIds"> {
@@ -57,7 +61,7 @@ export async function requireSession(db: Queryable, request: SessionRequest): Pr
 export async function requireUsableSession(db: Queryable, request: SessionRequest): Promise<EmbedTryRow> {
   const row = await requireSession(db, request);
   const gone = goneStatusOf(row);
-  if (gone) throw new ApiError("session_gone", GONE_MESSAGES[gone]);
+  if (gone) throw sessionGone(gone);
   return row;
 }
 
@@ -70,6 +74,9 @@ const commonFields = (row: EmbedSessionRow) => ({
   external_ref: row.external_ref,
   // The text as received: parsing it would round long integers.
   prefill: row.prefill === null ? null : (new JsonText(row.prefill) as PrefillDto),
+  theme: row.theme as EmbedTheme,
+  locale: row.locale as EmbedLocale,
+  accent_color: row.accent_color,
   created_at: toTimestamp(row.created_at),
 });
 
@@ -102,23 +109,32 @@ const errorOf = ({ error_code, error_message, error_step }: EmbedSessionRow): Em
 
 /** The state that the page polls. Parts that do not apply are absent. */
 export function toState(row: EmbedTryRow): EmbedStateDto {
-  const [result, error] = [resultOf(row), errorOf(row)];
+  const [result, error, choices] = [resultOf(row), errorOf(row), choicesOf(row)];
   return {
     session_id: row.id,
     status: row.status as EmbedStatus,
     external_ref: row.external_ref,
     platforms: row.platforms as Platform[],
     try: tryOf(row),
-    ...(row.try_phase === "choosing" ? { choices: choicesOf(row) } : {}),
-    ...(row.try_phase === "pin" ? { pin: { tries_left: row.pin_tries_left as number } } : {}),
+    ...(row.try_phase === "choosing" ? { choices } : {}),
+    ...(row.try_phase === "pin" ? { pin: pinOf(row, choices) } : {}),
     ...(result ? { result } : {}),
     ...(row.status === "failed" && error ? { error } : {}),
+    ...(row.failed_platform === null ? {} : { failed_platform: row.failed_platform as Platform }),
   };
 }
+
+/** A try that waits for a PIN since before an upgrade has no number. */
+const pinOf = (row: EmbedTryRow, [number]: Choice[]): NonNullable<EmbedStateDto["pin"]> => ({
+  tries_left: row.pin_tries_left as number,
+  ...(number ? { number } : {}),
+});
 
 const tryOf = ({ try_id, try_platform, try_phase }: EmbedTryRow): EmbedStateDto["try"] =>
   try_id === null ? null : { try_id, platform: try_platform as Platform, phase: try_phase as TryPhase };
 
-/** The assets from which the person can choose; none while there is nothing to choose. */
-export const choicesOf = ({ choices }: EmbedTryRow): NonNullable<EmbedStateDto["choices"]> =>
+type Choice = NonNullable<EmbedStateDto["choices"]>[number];
+
+/** The assets from which the person can choose, or the number whose PIN is asked. */
+export const choicesOf = ({ choices }: EmbedTryRow): Choice[] =>
   choices === null ? [] : JSON.parse(choices);

@@ -8,9 +8,10 @@ import type { Config } from "../../runtime/config/config.ts";
 import { SIGNUP_DIALOG_TTL_MS } from "../../runtime/deadlines.ts";
 import { withQuery } from "../../runtime/http/addresses.ts";
 import type { EmbedStatus, Platform } from "../../schema/enumerations.ts";
-import type { EmbedStates } from "../../security/signatures-and-states.ts";
+import type { Static } from "../../schema/types.ts";
+import type { EmbedStates, EmbedTry } from "../../security/signatures-and-states.ts";
 import type { Database } from "../../store/database/database.ts";
-import { type EmbedTryRow, findEmbedStatus, markOpened } from "../../store/embed/tries.ts";
+import { type EmbedTryRow, findSessionOfTry, markOpened } from "../../store/embed/tries.ts";
 import {
   callback,
   callbackReply,
@@ -21,7 +22,15 @@ import {
   startedTry,
   tokenParams,
 } from "./schema.ts";
-import { choicesOf, PAGE_ROUTE, requireSession, requireUsableSession, toState } from "./session.ts";
+import {
+  choicesOf,
+  goneStatusOf,
+  PAGE_ROUTE,
+  requireSession,
+  requireUsableSession,
+  sessionGone,
+  toState,
+} from "./session.ts";
 
 type DialogSettings = Pick<
   Config,
@@ -122,6 +131,8 @@ interface StepContext extends Exchange {
   db: Database;
 }
 
+type DialogAnswer = Pick<Static<typeof callback>, "code" | "error">;
+
 /** The page's requests that run server steps. A failed step is part of the reply, not an error of the request. */
 function stepRoutes(parts: PageParts): Route[] {
   const { embedStates, settings } = parts;
@@ -134,6 +145,16 @@ function stepRoutes(parts: PageParts): Route[] {
     const run = session.try_phase === phase ? await claimSteps(context.db, waiting, context) : undefined;
     if (!run) throw notPossibleNow(NOTHING_TO_ANSWER[phase]);
     return run;
+  }
+
+  /** Takes over the dialog's answer. False when the try is no longer in its dialog. */
+  async function continueTry(context: StepContext, embedTry: EmbedTry, { code, error }: DialogAnswer) {
+    if (error === DECLINED) return cancelDialog(context.db, embedTry);
+    const run = await claimSteps(context.db, { ...embedTry, phase: "dialog" }, context);
+    if (!run) return false;
+    const signup = signupParts(context);
+    await (code === undefined ? failDialog(signup, run) : runGrantedSteps(signup, run, code));
+    return true;
   }
 
   return [
@@ -187,25 +208,19 @@ function stepRoutes(parts: PageParts): Route[] {
       path: "/embed/callback",
       operationId: "completeSignupDialog",
       summary: "Continue a try after the platform's dialog",
-      errors: ["not_found", ...DATABASE_ERRORS, "outcome_unknown"],
+      errors: ["not_found", ...SESSION_ERRORS],
       body: callback,
       reply: callbackReply,
       async handle(context) {
-        const { state, code, error } = context.body;
-        const embedTry = embedStates.read(state);
+        const embedTry = embedStates.read(context.body.state);
         if (!embedTry) throw unusableState();
         context.addLogIds({ session_id: embedTry.sessionId });
-        if (error === DECLINED) {
-          if (!(await cancelDialog(context.db, embedTry))) throw unusableState();
-        } else {
-          const run = await claimSteps(context.db, { ...embedTry, phase: "dialog" }, context);
-          if (!run) throw unusableState();
-          const signup = signupParts(context);
-          await (code === undefined ? failDialog(signup, run) : runGrantedSteps(signup, run, code));
-        }
-        const status = await findEmbedStatus(context.db, embedTry.sessionId);
-        if (status === undefined) throw notFound("link");
-        return { status: status as EmbedStatus };
+        const isContinued = await continueTry(context, embedTry, context.body);
+        const session = await findSessionOfTry(context.db, embedTry);
+        if (!session) throw notFound("link");
+        if (isContinued) return { status: session.status as EmbedStatus };
+        const gone = goneStatusOf(session);
+        throw gone === undefined || gone === "completed" ? unusableState() : sessionGone(gone);
       },
     }),
   ];

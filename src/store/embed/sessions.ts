@@ -12,6 +12,9 @@ export interface EmbedSessionRow {
   external_ref: string | null;
   /** JSON. */
   prefill: string | null;
+  theme: string;
+  locale: string;
+  accent_color: string | null;
   created_at: Date;
   expires_at: Date;
   opened_at: Date | null;
@@ -31,6 +34,9 @@ export interface NewEmbedSession {
   platforms: readonly string[];
   externalRef: string | null;
   prefill: string | null;
+  theme: string;
+  locale: string;
+  accentColor: string | null;
   ttlMinutes: number;
 }
 
@@ -51,20 +57,23 @@ const IS_EXPIRED = `${UNFINISHED} and expires_at <= now()`;
 const STATUS = `case when ${IS_EXPIRED} then 'expired' else status end`;
 
 export const SESSION_COLUMNS = `id, client_id, ${STATUS} as status, allowed_origins, platforms, external_ref, prefill,
-    created_at, expires_at, opened_at, completed_at, revoked_at, result, error_code, error_message, error_step`;
+    theme, locale, accent_color, created_at, expires_at, opened_at, completed_at, revoked_at, result, error_code, error_message, error_step`;
 
 /** Assignments that take the try from the request that has claimed it and erase what the person granted. */
 export const RESET_TRY = `try_lease = null, grant_sealed = null, grant_user_id = null, granted_at = null, choices = null,
     pin_tries_left = null`;
 
+/** Assignments that end the current try and keep its platform. */
+export const CLOSE_TRY = `try_id = null, try_phase = null, try_until = null, ${RESET_TRY}`;
+
 /** Assignments that end the current try. */
-export const END_TRY = `try_id = null, try_platform = null, try_phase = null, try_until = null, ${RESET_TRY}`;
+export const END_TRY = `try_platform = null, ${CLOSE_TRY}`;
 
 const INSERT = sql(`
   insert into embed_sessions (
-    client_id, id, token_hash, allowed_origins, platforms, external_ref, prefill, expires_at
+    client_id, id, token_hash, allowed_origins, platforms, external_ref, prefill, expires_at, theme, locale, accent_color
   )
-  values ($1, $2, $3, $4, $5, $6, $7, now() + $8 * interval '1 minute')
+  values ($1, $2, $3, $4, $5, $6, $7, now() + $8 * interval '1 minute', $9, $10, $11)
   returning ${SESSION_COLUMNS}`);
 
 export async function insertEmbedSession(
@@ -73,7 +82,11 @@ export async function insertEmbedSession(
   session: NewEmbedSession,
 ): Promise<EmbedSessionRow> {
   const { id, tokenHash, allowedOrigins, platforms, externalRef, prefill, ttlMinutes } = session;
-  const values = [clientId, id, tokenHash, allowedOrigins, platforms, externalRef, prefill, ttlMinutes];
+  const { theme, locale, accentColor } = session;
+  const values = [
+    ...[clientId, id, tokenHash, allowedOrigins, platforms, externalRef, prefill, ttlMinutes],
+    ...[theme, locale, accentColor],
+  ];
   const [row] = await tx.query<EmbedSessionRow>(INSERT, values);
   return row as EmbedSessionRow;
 }

@@ -1,5 +1,12 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { type EmbedSessionRow, END_TRY, IS_USABLE, RESET_TRY, SESSION_COLUMNS } from "./sessions.ts";
+import {
+  CLOSE_TRY,
+  type EmbedSessionRow,
+  END_TRY,
+  IS_USABLE,
+  RESET_TRY,
+  SESSION_COLUMNS,
+} from "./sessions.ts";
 
 /** Everything here spans all clients: a person holds the token of a session and no credential of its client. */
 
@@ -9,9 +16,11 @@ export interface EmbedTryRow extends EmbedSessionRow {
   try_id: string | null;
   try_platform: string | null;
   try_phase: string | null;
-  /** JSON. */
+  /** JSON of the assets to choose from; in the phase `pin`, of the number. */
   choices: string | null;
   pin_tries_left: number | null;
+  /** The platform of the try that failed; null unless the session is `failed`. */
+  failed_platform: string | null;
 }
 
 /** Identifies the request that runs the steps of a try. */
@@ -25,7 +34,8 @@ const IS_LIVE = `${IS_USABLE} and try_until > now()`;
 const whenLive = (column: string) => `case when ${IS_LIVE} then ${column} end as ${column}`;
 
 const COLUMNS = `${SESSION_COLUMNS}, tries,
-    ${["try_id", "try_platform", "try_phase", "choices", "pin_tries_left"].map(whenLive).join(", ")}`;
+    ${["try_id", "try_platform", "try_phase", "choices", "pin_tries_left"].map(whenLive).join(", ")},
+    case status when 'failed' then try_platform end as failed_platform`;
 
 const FIND = sql(`
   select ${COLUMNS}
@@ -37,15 +47,18 @@ export async function findEmbedTry(db: Queryable, tokenHash: string): Promise<Em
   return row;
 }
 
-const FIND_STATUS = sql(`
+const FIND_SESSION = sql(`
   select ${SESSION_COLUMNS}
   from embed_sessions
   where id = $1`);
 
-/** Undefined when the session's client was deleted. */
-export async function findEmbedStatus(db: Queryable, sessionId: string): Promise<string | undefined> {
-  const [row] = await db.query<EmbedSessionRow>(FIND_STATUS, [sessionId]);
-  return row?.status;
+/** The session of a try. Undefined when its client was deleted. */
+export async function findSessionOfTry(
+  db: Queryable,
+  { sessionId }: { sessionId: string },
+): Promise<EmbedSessionRow | undefined> {
+  const [row] = await db.query<EmbedSessionRow>(FIND_SESSION, [sessionId]);
+  return row;
 }
 
 const OPEN = sql(`
@@ -196,7 +209,7 @@ export async function pauseTry(
 
 const FAIL = sql(`
   update embed_sessions
-  set status = 'failed', error_code = $3, error_message = $4, error_step = $5, ${END_TRY}
+  set status = 'failed', error_code = $3, error_message = $4, error_step = $5, ${CLOSE_TRY}
   ${OWN_TRY}
   returning ${SESSION_COLUMNS}`);
 

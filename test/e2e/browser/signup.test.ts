@@ -36,7 +36,7 @@ t.test("a customer connects channels on an embedded page", async (t) => {
     const { id } = (await api.db.query<{ id: string }>("select id from embed_sessions"))[0] as { id: string };
     t.match(loaded, { source: "svc-embed", version: 1, session_id: id, external_ref: "sandbox-demo" });
     t.match(await readSession(id), { status: "opened", opened_at: String });
-    t.match(await signup.frame.locator(".prefill").textContent(), /We will use this.*Sandbox Coffee Ltda/);
+    t.match(await signup.frame.locator(".prefill").textContent(), /Filled in for you.*Sandbox Coffee Ltda/);
     const offered = await signup.frame.locator("[data-platform]").all();
     t.same(await Promise.all(offered.map((button) => button.getAttribute("data-platform"))), [
       "chatapp",
@@ -135,6 +135,7 @@ t.test("a customer connects channels on an embedded page", async (t) => {
 
     await frame.locator("[name=pin]").waitFor();
     await untilFocused(page, "pin");
+    t.match(await frame.locator("#pin-number").textContent(), /1 555-010-0303.*Sandbox Tea Support/);
     t.equal(await frame.locator("[name=pin]").getAttribute("inputmode"), "numeric");
     await page.keyboard.type("12345");
     await page.keyboard.press("Enter");

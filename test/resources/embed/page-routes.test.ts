@@ -1,5 +1,7 @@
 import t from "tap";
+import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
 import { ORIGIN, startSignupContext } from "../../fixtures/embed/signup.ts";
+import { WABA_ID } from "../../fixtures/sandbox/assets.ts";
 
 const UNKNOWN_TOKEN = "a".repeat(43);
 
@@ -79,7 +81,7 @@ t.test("the pages of embedded signups", async (t) => {
 
   t.test("the callback page may be framed by nobody, and changes nothing", async (t) => {
     const page = await host.open();
-    const { state, code } = await page.decide("chatapp", { assets: ["1500000000000201"] });
+    const { state, code } = await page.decide("chatapp", { assets: [WABA_ID] });
     const query = `?state=${state}&code=${code}`;
     const { status, headers } = await api.call("GET", `/embed/callback${query}`);
     t.equal(status, 200);
@@ -89,6 +91,32 @@ t.test("the pages of embedded signups", async (t) => {
     t.match(await page.state(), { status: "opened", try: { phase: "dialog" } });
     t.equal((await page.report({ state: state as string, code: code as string })).body.status, "completed");
   });
+
+  t.test(
+    "every page of a session has its theme, language and accent colour, and the browser decides the rest",
+    async (t) => {
+      const page = await host.open({ theme: "dark", locale: "es", accent_color: "#7a1f5c" });
+      const headers = { "accept-language": "pt", "sec-fetch-dest": "document" };
+      const { state } = await page.decide("chatapp", { assets: [WABA_ID] });
+      const showCallback = (query: string) => api.call("GET", `/embed/callback${query}`, { headers });
+      const first = await open(page.token, headers);
+      const popup = await showCallback(`?state=${state}`);
+      await host.call("POST", `/api/embed/sessions/${page.id}/revoke`);
+      const gone = await open(page.token, headers);
+      for (const { text } of [first, popup, gone, await showCallback(`?state=${state}`)]) {
+        t.match(text, '<html lang="es" data-scheme="dark">');
+        t.match(text, "--accent:#7a1f5c");
+      }
+      for (const query of ["", "?state=forged", "?state=a&state=b", "?state[x]=1"])
+        t.match((await showCallback(query)).text, '<html lang="pt" data-scheme="system">', query);
+      const plain = await host.open();
+      t.match((await open(plain.token, headers)).text, '<html lang="pt" data-scheme="system">');
+      t.match(
+        (await open(plain.token, { "sec-fetch-dest": "iframe" })).text,
+        '<html lang="en" data-scheme="host">',
+      );
+    },
+  );
 
   t.test("every reply of the page's API forbids caches and referrers", async (t) => {
     const page = await host.open();
@@ -108,7 +136,7 @@ t.test("the pages of embedded signups", async (t) => {
   t.test("the log names routes by pattern and contains no token, state or code", async (t) => {
     const page = await host.open();
     await open(page.token);
-    const returned = await page.decide("chatapp", { assets: ["1500000000000201"] });
+    const returned = await page.decide("chatapp", { assets: [WABA_ID] });
     await api.call("GET", `/embed/callback?${new URLSearchParams(returned)}`);
     await page.report(returned);
     const log = JSON.stringify(api.lines);
@@ -116,4 +144,23 @@ t.test("the pages of embedded signups", async (t) => {
       t.ok(log.includes(`"${pattern}"`), pattern);
     for (const secret of [page.token, returned.state, returned.code]) t.notOk(log.includes(secret as string));
   });
+});
+
+t.test("the callback page is shown without Postgres, so that it can deliver the answer later", async (t) => {
+  let isUnavailable = false;
+  const { api, makeHost } = await startSignupContext(t, {
+    database: (real) => ({
+      ...real,
+      query: (...args) =>
+        isUnavailable ? Promise.reject(new DatabaseUnavailable(new Error("test"))) : real.query(...args),
+    }),
+  });
+  const page = await (await makeHost()).open({ locale: "es" });
+  const { state } = await page.decide("chatapp", { assets: [WABA_ID] });
+  isUnavailable = true;
+  const { status, text } = await api.call("GET", `/embed/callback?state=${state}`);
+  t.equal(status, 200);
+  t.match(text, '<html lang="en"');
+  isUnavailable = false;
+  t.match((await api.call("GET", `/embed/callback?state=${state}`)).text, '<html lang="es"');
 });

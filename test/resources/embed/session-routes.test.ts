@@ -37,6 +37,9 @@ t.test("embed sessions", async (t) => {
       platforms: ["chatapp"],
       external_ref: null,
       prefill: null,
+      theme: "auto",
+      locale: "auto",
+      accent_color: null,
     });
     t.equal(Date.parse(expires_at) - Date.parse(created_at), 30 * 60_000);
     t.ok(Math.abs(Date.parse(created_at) - before) < 60_000);
@@ -64,6 +67,9 @@ t.test("embed sessions", async (t) => {
       platforms: ["socialapp", "photoapp"],
       external_ref: "store <42> & söhne",
       ttl_minutes: 1_440,
+      theme: "light",
+      locale: "pt",
+      accent_color: "#7A1f5c",
     };
     const prefill = '{"business":{"name":"Café","id":12345678901234567890},"other":{"a":[1]}}';
     const raw = `${JSON.stringify(fields).slice(0, -1)},"prefill":${prefill}}`;
@@ -88,6 +94,17 @@ t.test("embed sessions", async (t) => {
       /punycode form, such as https:\/\/xn--caf-dma\.example/,
     );
     t.equal(await messageOf(ORIGIN, ORIGIN), `allowed_origins must not contain ${ORIGIN} more than once`);
+  });
+
+  t.test("an accent colour must be readable on the light page", async (t) => {
+    const host = await makeHost();
+    const colored = (accent_color: string, theme = "auto") => create(host, { ...VALID, accent_color, theme });
+    t.equal(
+      (await colored("#777777")).body.message,
+      "accent_color must have a contrast of at least 4.5 to white; #777777 has 4.47",
+    );
+    t.match(await colored("#767676"), { status: 201, body: { accent_color: "#767676" } });
+    t.match(await colored("#ffff00", "dark"), { status: 201, body: { theme: "dark" } });
   });
 
   t.test("invalid fields get 400 and are named", async (t) => {
@@ -129,6 +146,14 @@ t.test("embed sessions", async (t) => {
       ["/prefill", { ...VALID, prefill: [] }],
       ["/prefill/business/name", { ...VALID, prefill: { business: { name: 1 } } }],
       ["/prefill", { ...VALID, prefill: { text: "ä".repeat(1_000) } }],
+      ["/theme", { ...VALID, theme: "blue" }],
+      ["/theme", { ...VALID, theme: null }],
+      ["/locale", { ...VALID, locale: "de" }],
+      ...["#7a1f5", "7a1f5c", "#7a1f5cff", "red", "#7a1f5g", "", null].map(
+        (accent_color): [string, object] => ["/accent_color", { ...VALID, accent_color }],
+      ),
+      ["/accent_color", { ...VALID, accent_color: "#ffff00" }],
+      ["/accent_color", { ...VALID, accent_color: "#777777", theme: "light" }],
       ["/extra", { ...VALID, extra: 1 }],
     ];
     for (const [path, json] of wrong) {

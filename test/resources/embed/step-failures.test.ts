@@ -62,7 +62,7 @@ t.test("failed steps of an embedded signup", async (t) => {
         { status, error, result },
         { status: "failed", error: { code, step, message: /./ }, result: null },
       );
-      t.match(await page.state(), { status: "failed", try: null, error });
+      t.match(await page.state(), { status: "failed", try: null, error, failed_platform: platform });
       t.same(await channelsOf({ api }, host), []);
       const [event, ...more] = await readClientEvents(api, host.id);
       t.same(more, []);

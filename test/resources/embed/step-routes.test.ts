@@ -216,10 +216,17 @@ t.test("connecting a channel through an embedded signup", async (t) => {
       await of.grant("chatapp", OTHER_WABA_ID);
       return of.post("choice", { asset_id: PIN_NUMBER_ID });
     };
-    t.match((await choosePin(page)).body, { try: { phase: "pin" }, pin: { tries_left: 3 } });
+    const number = { asset_id: PIN_NUMBER_ID, name: "Sandbox Tea Support", detail: "+1 555-010-0303" };
+    const asked = (await choosePin(page)).body;
+    t.match(asked, { try: { phase: "pin" }, pin: { tries_left: 3 } });
+    t.same(asked.pin.number, number, "the page names the number");
+    t.equal(asked.choices, undefined);
     t.equal((await page.post("pin", { pin: "12345" })).status, 400);
     for (const tries_left of [2, 1])
-      t.match((await page.post("pin", { pin: "000000" })).body, { status: "opened", pin: { tries_left } });
+      t.match((await page.post("pin", { pin: "000000" })).body, {
+        status: "opened",
+        pin: { tries_left, number },
+      });
     t.match((await page.post("pin", { pin: "000000" })).body, {
       status: "failed",
       try: null,

@@ -129,7 +129,7 @@ t.test("the tries of an embedded signup", async (t) => {
       ["cancel", {}],
     ] as const)
       t.match(await page.post(name, json), { status: 410, body: { error: "session_gone" } }, name);
-    t.equal((await page.report(returned)).status, 400);
+    t.match(await page.report(returned), { status: 410, body: { message: "This link was revoked" } });
     t.same(await channelsOf(context, host), []);
     const unknown = await api.call("GET", `/embed/${"a".repeat(43)}/state`);
     t.match(unknown, { status: 404, body: { error: "not_found" } });

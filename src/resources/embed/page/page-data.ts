@@ -30,7 +30,7 @@ export interface Passage {
 
 /** The texts that the signup page's script shows. The page contains those of one language. */
 export interface PageTexts {
-  start: Passage & { choose: string; prefill: string };
+  start: Passage & { prefill: string; prefillUse: string };
   platforms: Record<Platform, { name: string; action: string }>;
   progress: { label: string; access: string; connect: string; done: string };
   waiting: Passage & { status: string; closed: string; reopen: string; iClosed: string };
@@ -49,6 +49,7 @@ export interface PageTexts {
     heading: string;
     steps: Record<SignupStep, string>;
     codes: Partial<Record<SignupErrorCode, string>>;
+    retry: string;
     details: string;
   };
   notices: { cancelled: string; unavailable: string; tooMany: string };
@@ -64,6 +65,7 @@ export interface CallbackTexts {
   sending: Passage;
   done: Passage;
   refused: Passage;
+  ended: Passage;
   unreachable: Passage;
 }
 

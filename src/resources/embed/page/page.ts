@@ -2,15 +2,17 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Html, html, trustedHtml } from "../../../runtime/http/html.ts";
 import { packageRoot } from "../../../runtime/package-root.ts";
-import type { Platform } from "../../../schema/enumerations.ts";
+import type { EmbedLocale, Platform } from "../../../schema/enumerations.ts";
+import { type Appearance, applyAppearance, SCHEMES } from "./appearance.ts";
 import type { CallbackData, PageData, Passage, PrefilledField, Texts } from "./page-data.ts";
 import { EN } from "./texts/en.ts";
 import { ES } from "./texts/es.ts";
 import { PT } from "./texts/pt.ts";
 
-interface DocumentOptions {
+export interface DocumentOptions {
   nonce: string;
   language: Language;
+  appearance: Appearance;
 }
 
 interface EmbedPageOptions extends DocumentOptions {
@@ -23,8 +25,8 @@ interface EmbedPageOptions extends DocumentOptions {
 }
 
 /** The signup page. Its script shows each step and calls the routes below `/embed/{token}`. */
-export function renderEmbedPage({ nonce, language, ...session }: EmbedPageOptions): string {
-  const { page, prefill } = TEXTS[language];
+export function renderEmbedPage(session: EmbedPageOptions): string {
+  const { page, prefill } = TEXTS[session.language];
   const data: PageData = {
     token: session.token,
     session_id: session.sessionId,
@@ -36,7 +38,7 @@ export function renderEmbedPage({ nonce, language, ...session }: EmbedPageOption
   };
   const content = renderPassage({ heading: page.start.heading, body: page.loading });
   const script = { text: readBuiltFile("signup.js"), data };
-  return renderDocument({ nonce, language }, { content, script });
+  return renderDocument(session, { content, script });
 }
 
 /** The page of a session that can no longer be used. */
@@ -64,15 +66,19 @@ export function renderCallbackPage(options: DocumentOptions): string {
   return renderDocument(options, { content, script: { text: readBuiltFile("callback.js"), data } });
 }
 
-const LANGUAGES = ["en", "pt", "es"] as const;
-type Language = (typeof LANGUAGES)[number];
+type Language = Exclude<EmbedLocale, "auto">;
 
 export const TEXTS: Readonly<Record<Language, Texts>> = { en: EN, pt: PT, es: ES };
 
+const LANGUAGES = Object.keys(TEXTS) as Language[];
 const DEFAULT_LANGUAGE: Language = "en";
 
-/** Returns the offered language with the highest weight in an Accept-Language header; regions are ignored. */
-export function languageOf(acceptLanguage: string | undefined): Language {
+/**
+ * Returns the language of the locale; for `auto`, the offered one with the highest weight in an Accept-Language header,
+ * without regard to regions.
+ */
+export function languageOf(locale: EmbedLocale, acceptLanguage: string | undefined): Language {
+  if (locale !== "auto") return locale;
   let best: { language: Language; weight: number } | undefined;
   for (const range of (acceptLanguage ?? "").split(",")) {
     const [tag = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
@@ -129,19 +135,20 @@ interface DocumentParts {
 
 /** The frame of all signup pages: style, script and an empty icon are inline, so that a page is one request. */
 function renderDocument(
-  { nonce, language }: DocumentOptions,
+  { nonce, language, appearance }: DocumentOptions,
   { content, script, errorCode }: DocumentParts,
 ): string {
+  const style = applyAppearance(readBuiltFile("page.css"), appearance);
   return html`<!doctype html>
-<html lang="${language}">
+<html lang="${language}" data-scheme="${appearance.scheme}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
+<meta name="color-scheme" content="${SCHEMES[appearance.scheme].colorScheme}">
 <meta name="robots" content="noindex">
 <title>${TEXTS[language].title}</title>
 <link rel="icon" href="data:,">
-<style nonce="${nonce}">${trustedHtml(readBuiltFile("page.css"))}</style>
+<style nonce="${nonce}">${trustedHtml(style)}</style>
 </head>
 <body>
 <main id="page"${errorCode && html` data-error="${errorCode}"`}>${content}</main>
@@ -150,7 +157,10 @@ ${script && renderScript(script, { nonce, language })}</body>
 `.text;
 }
 
-const renderScript = ({ text, data }: DocumentScript, { nonce, language }: DocumentOptions): Html =>
+const renderScript = (
+  { text, data }: DocumentScript,
+  { nonce, language }: Omit<DocumentOptions, "appearance">,
+): Html =>
   html`<noscript><p class="notice">${TEXTS[language].noScript}</p></noscript>
 <script type="application/json" id="data">${toJsonMarkup(data)}</script>
 <script nonce="${nonce}">${trustedHtml(text)}</script>

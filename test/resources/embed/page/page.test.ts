@@ -11,10 +11,16 @@ import {
 
 const MAX_PAGE_BYTES = 51_200;
 const LANGUAGES = ["en", "pt", "es"] as const;
+const SCHEMES = ["light", "dark", "system", "host"] as const;
+const OPTIONS = {
+  nonce: "n0nce",
+  language: "en",
+  appearance: { scheme: "system", accentColor: "#7a1f5c" },
+} as const;
 const HOSTILE = `</script><script>alert(1)</script><!--"'&`;
 
 const largestSession = {
-  nonce: "n0nce",
+  ...OPTIONS,
   token: "t".repeat(64),
   sessionId: `es_${"0".repeat(26)}`,
   externalRef: HOSTILE.padEnd(256, "<"),
@@ -28,7 +34,7 @@ const largestSession = {
 };
 
 const ALL_PAGES = LANGUAGES.flatMap((language) => {
-  const options = { nonce: "n0nce", language };
+  const options = { ...OPTIONS, language };
   return [
     renderEmbedPage({ ...largestSession, language }),
     renderCallbackPage(options),
@@ -55,7 +61,7 @@ t.test("a page loads nothing and runs only scripts and styles with its nonce", a
 });
 
 t.test("values from outside cannot leave their place in the page", async (t) => {
-  const page = renderEmbedPage({ ...largestSession, language: "en" });
+  const page = renderEmbedPage(largestSession);
   t.equal(page.match(/<script/g)?.length, 2);
   t.notMatch(page, "alert(1)</script>");
   const [, json = ""] = /id="data">(.*?)<\/script>/s.exec(page) ?? [];
@@ -69,13 +75,14 @@ t.test("values from outside cannot leave their place in the page", async (t) => 
 t.test("each page is in its language and has one heading", async (t) => {
   for (const language of LANGUAGES) {
     const { completed, unknown, title, page } = TEXTS[language];
-    const gone = renderGonePage({ nonce: "n", language, status: "completed" });
-    t.match(gone, `<html lang="${language}">`);
+    const options = { ...OPTIONS, language };
+    const gone = renderGonePage({ ...options, status: "completed" });
+    t.match(gone, `<html lang="${language}" `);
     t.match(gone, `<title>${title}</title>`);
     t.match(gone, `<h1>${completed.heading}</h1>`);
-    t.match(renderGonePage({ nonce: "n", language, status: "expired" }), page.expired.heading);
-    t.match(renderGonePage({ nonce: "n", language, status: "revoked" }), page.revoked.heading);
-    t.match(renderUnknownPage({ nonce: "n", language }), unknown.heading);
+    t.match(renderGonePage({ ...options, status: "expired" }), page.expired.heading);
+    t.match(renderGonePage({ ...options, status: "revoked" }), page.revoked.heading);
+    t.match(renderUnknownPage(options), unknown.heading);
   }
   for (const page of ALL_PAGES) t.equal(page.match(/<h1>/g)?.length, 1);
 });
@@ -103,8 +110,25 @@ t.test("the page speaks the offered language that the browser prefers", async (t
     ";,;q=,": "en",
     [`${"pt;q=0.1,".repeat(1_000)}es`]: "es",
   };
-  for (const [header, language] of Object.entries(expected)) t.equal(languageOf(header), language, header);
-  t.equal(languageOf(undefined), "en");
+  for (const [header, language] of Object.entries(expected))
+    t.equal(languageOf("auto", header), language, header);
+  t.equal(languageOf("auto", undefined), "en");
+  t.equal(languageOf("es", "pt"), "es", "the locale of the session comes first");
+});
+
+t.test("the style has the dark colours where the scheme needs them, and the accent colour", async (t) => {
+  const darkMedia = { light: "not all", dark: "all", system: "(prefers-color-scheme:dark)", host: "not all" };
+  const colorScheme = { light: "light", dark: "dark", system: "light dark", host: "light" };
+  for (const scheme of SCHEMES) {
+    const page = renderUnknownPage({ ...OPTIONS, appearance: { scheme, accentColor: "#7a1f5c" } });
+    t.match(page, `<html lang="en" data-scheme="${scheme}">`);
+    t.match(page, `<meta name="color-scheme" content="${colorScheme[scheme]}">`);
+    const media = [...page.matchAll(/@media ?([^{]*)\{:root/g)].map(([, query]) => query);
+    t.same(media, [darkMedia[scheme], darkMedia[scheme]], "the colours and the accent colour");
+    t.match(page, ":root{--accent:#7a1f5c}");
+  }
+  const plain = renderUnknownPage({ ...OPTIONS, appearance: { scheme: "light", accentColor: null } });
+  t.notMatch(plain, "--accent:#7a1f5c");
 });
 
 /** The texts of one language by their paths. */

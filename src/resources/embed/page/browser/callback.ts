@@ -1,6 +1,7 @@
+import type { EmbedStatus } from "../../../../schema/enumerations.ts";
 import type { CallbackData, CallbackTexts } from "../page-data.ts";
 import { heading, paragraph } from "./controls.ts";
-import { ApiProblem, postJson, readData } from "./embed-api.ts";
+import { ApiProblem, isStatus, postJson, readData } from "./embed-api.ts";
 
 /** Delays before each delivery. The code is valid for 30 s, so that later ones are useless. */
 const DELIVERY_DELAYS_MS = [0, 1_000, 3_000, 6_000];
@@ -18,16 +19,18 @@ async function deliver(answer: object): Promise<keyof CallbackTexts> {
   for (const delay of DELIVERY_DELAYS_MS) {
     await new Promise((resolve) => setTimeout(resolve, delay));
     const outcome = await attemptDelivery(answer);
-    if (outcome !== "unreachable") return delay === 0 ? outcome : "done";
+    if (outcome === "refused") return delay === 0 ? outcome : "done";
+    if (outcome !== "unreachable") return outcome;
   }
   return "unreachable";
 }
 
-async function attemptDelivery(answer: object): Promise<"done" | "refused" | "unreachable"> {
+async function attemptDelivery(answer: object): Promise<"done" | "refused" | "ended" | "unreachable"> {
   try {
-    await postJson(location.pathname, answer);
-    return "done";
+    const { status } = (await (await postJson(location.pathname, answer)).json()) as { status: EmbedStatus };
+    return status === "expired" || status === "revoked" ? "ended" : "done";
   } catch (problem) {
+    if (isStatus(problem, 404, 410)) return "ended";
     const isRefused = problem instanceof ApiProblem && problem.status < 500 && problem.status !== 429;
     return isRefused ? "refused" : "unreachable";
   }

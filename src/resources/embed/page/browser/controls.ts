@@ -20,22 +20,33 @@ export const heading = (text: string, attributes: Attributes = FOCUS_FIRST): HTM
 export const paragraph = (text: string, className?: string): HTMLElement =>
   element("p", { class: className }, text);
 
+/** A text with a smaller one below it. */
+export const labelledText = (text: string, small?: string): HTMLElement =>
+  element(
+    "span",
+    {},
+    element("strong", {}, text),
+    small === undefined ? undefined : element("small", {}, small),
+  );
+
 interface ButtonOptions {
   label: string;
   action: string;
+  /** `quiet` looks like a link. */
+  look?: "plain" | "quiet";
   onClick(): void;
 }
 
 /** A secondary button, named by `data-action`. */
-export function plainButton({ label, action, onClick }: ButtonOptions): HTMLButtonElement {
-  const button = element("button", { type: "button", class: "plain", "data-action": action }, label);
+export function plainButton({ label, action, look = "plain", onClick }: ButtonOptions): HTMLButtonElement {
+  const button = element("button", { type: "button", class: look, "data-action": action }, label);
   button.addEventListener("click", onClick);
   return button;
 }
 
 /** The button that ends the running try. */
 export const cancelButton = (label: string, { cancel }: Actions): HTMLButtonElement =>
-  plainButton({ label, action: "cancel", onClick: cancel });
+  plainButton({ label, action: "cancel", look: "quiet", onClick: cancel });
 
 export const buttonRow = (...buttons: HTMLButtonElement[]): HTMLElement =>
   element("div", { class: "actions" }, ...buttons);

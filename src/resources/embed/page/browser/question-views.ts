@@ -8,6 +8,7 @@ import {
   FOCUS_FIRST,
   form,
   heading,
+  labelledText,
   paragraph,
   progressList,
 } from "./controls.ts";
@@ -52,21 +53,19 @@ function choiceOption({ asset_id, name, detail }: Choice, checked: boolean) {
     "data-asset": asset_id,
     checked,
   });
-  const text = element(
-    "span",
-    {},
-    element("strong", {}, name),
-    detail ? element("small", {}, detail) : undefined,
-  );
-  return { input, label: element("label", {}, input, text) };
+  return { input, label: element("label", {}, input, labelledText(name, detail)) };
 }
 
 const MAX_TRIES = 3;
 const PIN_DIGITS = 6;
-const [INPUT_ID, PROBLEM_ID, HINT_ID] = ["pin", "pin-problem", "pin-hint"];
+const [INPUT_ID, PROBLEM_ID, HINT_ID, NUMBER_ID] = ["pin", "pin-problem", "pin-hint", "pin-number"];
 
 /** Asks for the PIN of the number's two-step verification. */
-export function pinView(texts: PageTexts, actions: Actions, triesLeft: number): Node[] {
+export function pinView(
+  texts: PageTexts,
+  actions: Actions,
+  { triesLeft, number }: Extract<View, { name: "pin" }>,
+): Node[] {
   const { pin, cancel } = texts;
   const isRepeated = triesLeft < MAX_TRIES;
   const problem = element("p", { id: PROBLEM_ID, class: "problem", role: "alert" });
@@ -77,7 +76,7 @@ export function pinView(texts: PageTexts, actions: Actions, triesLeft: number): 
     inputmode: "numeric",
     autocomplete: "off",
     maxlength: String(PIN_DIGITS),
-    "aria-describedby": `${HINT_ID} ${PROBLEM_ID}`,
+    "aria-describedby": `${NUMBER_ID} ${HINT_ID} ${PROBLEM_ID}`,
     "aria-invalid": isRepeated && "true",
     "data-focus": true,
   });
@@ -91,6 +90,7 @@ export function pinView(texts: PageTexts, actions: Actions, triesLeft: number): 
   return [
     progressList(texts, "connect"),
     heading(pin.heading, {}),
+    ...(number ? [element("p", { id: NUMBER_ID, class: "asset" }, numberText(number))] : []),
     element("p", { id: HINT_ID }, pin.body),
     form(
       submit,
@@ -101,5 +101,9 @@ export function pinView(texts: PageTexts, actions: Actions, triesLeft: number): 
     ),
   ];
 }
+
+/** The phone number with its name; the platform may report the name only. */
+const numberText = ({ name, detail }: Choice): HTMLElement =>
+  detail === undefined ? labelledText(name) : labelledText(detail, name);
 
 const isPin = (text: string): boolean => /^\d{6}$/.test(text);

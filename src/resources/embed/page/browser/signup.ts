@@ -1,8 +1,17 @@
 import type { Platform } from "../../../../schema/enumerations.ts";
 import type { PageData } from "../page-data.ts";
-import { type BegunTry, createEmbedApi, isStatus, readData } from "./embed-api.ts";
+import { type DialogWindow, launchDialog, type WindowEvents } from "./dialog-window.ts";
+import { createEmbedApi, isStatus, readData } from "./embed-api.ts";
 import { createPoller } from "./poller.ts";
-import { type EmbedState, isFinal, type LocalState, type Outcome, outcomeOf, viewOf } from "./state.ts";
+import {
+  type EmbedState,
+  isFinal,
+  type LocalState,
+  type Outcome,
+  outcomeOf,
+  viewOf,
+  withoutClosedTry,
+} from "./state.ts";
 import { createScreen } from "./views.ts";
 
 /**
@@ -21,10 +30,12 @@ function startSignupFlow(data: PageData): void {
   let state: EmbedState | undefined;
   let local: LocalState = {};
   let tryId: string | undefined; // the try whose outcome the host does not know yet
-  let popup: Window | null = null;
+  let dialog: DialogWindow | null = null;
+  let isWindowLost = false;
+  let closedTryId: string | undefined; // the try whose window the person has closed
   let isOffline = false;
 
-  const show = () => screen.show(viewOf(state, local), { isOffline, isPopupClosed: popup?.closed ?? false });
+  const show = () => screen.show(viewOf(state, local), { isOffline, isWindowLost });
 
   const poller = createPoller({
     read: readState,
@@ -42,8 +53,9 @@ function startSignupFlow(data: PageData): void {
     return next;
   }
 
-  function applyState(next: EmbedState): void {
+  function applyState(read: EmbedState): void {
     if (state && isFinal(state)) return;
+    const next = withoutClosedTry(read, closedTryId);
     const isFirst = state === undefined;
     const outcome = outcomeOf(tryId, next);
     if (outcome) local = outcome === "cancelled" ? { notice: outcome } : {};
@@ -63,29 +75,43 @@ function startSignupFlow(data: PageData): void {
 
   function endFlow(): void {
     poller.stop();
-    popup?.close();
+    dialog?.close();
   }
 
+  const windowEvents: WindowEvents = {
+    onClosed() {
+      closedTryId = tryId;
+      poller.pollNow(); // the dialog may have led back before the window closed
+    },
+    onLost() {
+      isWindowLost = true;
+      show();
+    },
+  };
+
   async function connect(platform: Platform): Promise<void> {
-    popup?.close();
-    const launching = launchDialog(() => api.beginTry(platform), data.texts.loading);
+    dialog?.close();
+    const launching = launchDialog(() => api.beginTry(platform), data.texts.loading, windowEvents);
+    isWindowLost = false;
     local = { starting: platform };
     show();
     try {
       const { try_id, url, ...launched } = await launching;
-      popup = launched.popup;
+      dialog = launched.dialog;
       tryId = try_id;
       state = { status: "opened", try: { try_id, platform, phase: "dialog" } };
-      local = popup ? {} : { blockedUrl: url };
+      local = dialog ? {} : { blockedUrl: url };
     } catch (problem) {
-      local = { notice: isStatus(problem, 409) ? "tooMany" : "unavailable" };
+      if (isStatus(problem, 404, 410))
+        local = {}; // the next state says how the session has ended
+      else local = { notice: isStatus(problem, 409) ? "tooMany" : "unavailable" };
     }
     show();
     poller.pollNow();
   }
 
   async function cancel(): Promise<void> {
-    popup?.close();
+    dialog?.close();
     applyAnswer(await api.cancel().catch(() => undefined));
   }
 
@@ -105,35 +131,6 @@ function startSignupFlow(data: PageData): void {
 
   show();
   poller.pollNow();
-}
-
-interface LaunchedDialog extends BegunTry {
-  /** Null when the browser blocked the window. */
-  popup: Window | null;
-}
-
-/** Browsers on phones ignore the size and open a tab. */
-const POPUP_FEATURES = "popup,width=600,height=760";
-
-/**
- * Opens the platform's dialog. The only place that knows how: a vendor's script would replace this function. Call it in
- * a click: browsers block a window that opens later, so it opens empty, before the try's address is known.
- */
-async function launchDialog(begin: () => Promise<BegunTry>, openingText: string): Promise<LaunchedDialog> {
-  const opened = window.open("about:blank", "_blank", POPUP_FEATURES);
-  const popup = opened && !opened.closed ? opened : null;
-  if (popup) popup.document.title = popup.document.body.textContent = openingText;
-  try {
-    const begun = await begin();
-    if (popup) {
-      popup.opener = null; // the dialog must not be able to navigate this page
-      popup.location.replace(begun.url);
-    }
-    return { ...begun, popup };
-  } catch (error) {
-    popup?.close();
-    throw error;
-  }
 }
 
 type MessageType = "loaded" | "resize" | "completed" | "failed" | "cancelled";

@@ -27,17 +27,21 @@ export function outcomeOf(tryId: string | undefined, { status, ...state }: Embed
   return status === "opened" ? "cancelled" : undefined;
 }
 
+/** A try in its dialog is over for the person who has closed the window. A later phase shows that it went on. */
+export const withoutClosedTry = (state: EmbedState, closedTryId: string | undefined): EmbedState =>
+  state.try?.phase === "dialog" && state.try.try_id === closedTryId ? { ...state, try: null } : state;
+
 export type Notice = keyof PageTexts["notices"];
 
 /** The content of the page, without its texts. */
 export type View =
   | { name: "loading" | "connecting" | "expired" | "revoked" }
   | { name: "start"; notice: Notice | undefined }
-  | { name: "failed"; failure: Failure }
+  | { name: "failed"; failure: Failure; platform: Platform | undefined }
   | { name: "waiting"; platform: Platform }
   | { name: "blocked"; url: string }
   | { name: "choosing"; platform: Platform; choices: readonly Choice[] }
-  | { name: "pin"; triesLeft: number }
+  | { name: "pin"; triesLeft: number; number: Choice | undefined }
   | { name: "completed"; account: string | undefined };
 
 /** The part of the state that only this page has: it is lost at a reload. */
@@ -69,7 +73,7 @@ function openView(state: EmbedState, local: LocalState): View {
   if (local.isAnswering) return { name: "connecting" };
   if (state.try) return viewOfTry(state.try, state, local);
   if (local.notice === undefined && state.status === "failed" && state.error)
-    return { name: "failed", failure: state.error };
+    return { name: "failed", failure: state.error, platform: state.failed_platform };
   return { name: "start", notice: local.notice };
 }
 
@@ -82,7 +86,7 @@ function viewOfTry({ phase, platform }: Try, state: EmbedState, { blockedUrl }: 
     case "choosing":
       return { name: "choosing", platform, choices: state.choices ?? [] };
     case "pin":
-      return { name: "pin", triesLeft: state.pin?.tries_left ?? 0 };
+      return { name: "pin", triesLeft: state.pin?.tries_left ?? 0, number: state.pin?.number };
   }
 }
 

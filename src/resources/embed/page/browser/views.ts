@@ -7,6 +7,7 @@ import {
   cancelButton,
   FOCUS_FIRST,
   heading,
+  labelledText,
   paragraph,
   plainButton,
   platformIcon,
@@ -18,7 +19,7 @@ import type { Failure, Notice, View } from "./state.ts";
 
 interface Situation {
   isOffline: boolean;
-  isPopupClosed: boolean;
+  isWindowLost: boolean;
 }
 
 interface Screen {
@@ -51,9 +52,9 @@ export function createScreen(data: PageData, actions: Actions): Screen {
   };
 }
 
-function statusText(view: View, { isOffline, isPopupClosed }: Situation, texts: PageTexts): string {
+function statusText(view: View, { isOffline, isWindowLost }: Situation, texts: PageTexts): string {
   if (isOffline) return texts.offline;
-  if (view.name === "waiting") return isPopupClosed ? texts.waiting.closed : texts.waiting.status;
+  if (view.name === "waiting") return isWindowLost ? texts.waiting.closed : texts.waiting.status;
   return view.name === "connecting" ? texts.connecting.status : "";
 }
 
@@ -66,7 +67,7 @@ function renderView(view: View, data: PageData, actions: Actions): Node[] {
     case "start":
       return startView(data, actions, view.notice);
     case "failed":
-      return failedView(data, actions, view.failure);
+      return failedView(data, actions, view);
     case "waiting":
       return waitingView(texts, actions, view.platform);
     case "blocked":
@@ -76,7 +77,7 @@ function renderView(view: View, data: PageData, actions: Actions): Node[] {
     case "choosing":
       return choosingView(texts, actions, view);
     case "pin":
-      return pinView(texts, actions, view.triesLeft);
+      return pinView(texts, actions, view);
     case "completed":
       return completedView(texts, view.account);
     case "expired":
@@ -91,17 +92,21 @@ function startView(data: PageData, actions: Actions, notice: Notice | undefined)
   return [
     ...(notice ? [element("p", { class: "notice", ...FOCUS_FIRST }, notices[notice])] : []),
     heading(start.heading, notice ? {} : FOCUS_FIRST),
-    paragraph(data.platforms.length > 1 ? `${start.choose} ${start.body}` : start.body),
-    ...prefilledList(data),
+    paragraph(start.body),
     platformList(data, actions),
+    ...prefilledList(data),
   ];
 }
 
-/** Explains the failure and offers the platforms for another try. */
-const failedView = (data: PageData, actions: Actions, failure: Failure): Node[] => [
+/** Explains the failure and offers another try. */
+const failedView = (
+  data: PageData,
+  actions: Actions,
+  { failure, platform }: Extract<View, { name: "failed" }>,
+): Node[] => [
   heading(data.texts.failed.heading),
   element("p", { class: "notice problem" }, explanationOf(data.texts, failure)),
-  platformList(data, actions),
+  platformList(data, actions, platform),
   failureDetails(data, failure),
 ];
 
@@ -119,28 +124,25 @@ function prefilledList({ prefilled, platforms, texts }: PageData): Node[] {
       "section",
       { class: "prefill" },
       element("h2", {}, texts.start.prefill),
+      paragraph(texts.start.prefillUse, "quiet"),
       element("dl", {}, ...rows),
     ),
   ];
 }
 
-const platformList = ({ platforms, texts }: PageData, actions: Actions): HTMLElement =>
-  element(
-    "div",
-    { class: "platforms" },
-    ...platforms.map((platform) => platformButton(platform, texts, actions)),
-  );
-
-function platformButton(platform: Platform, { platforms }: PageTexts, { connect }: Actions): HTMLElement {
-  const { name, action } = platforms[platform];
-  const button = element(
-    "button",
-    { type: "button", "data-platform": platform },
-    platformIcon(platform),
-    element("span", {}, element("strong", {}, action), element("small", {}, name)),
-  );
-  button.addEventListener("click", () => connect(platform));
-  return button;
+/** One button for each platform; the platform that has failed comes first. */
+function platformList({ platforms, texts }: PageData, { connect }: Actions, failed?: Platform): HTMLElement {
+  const ordered = failed ? [failed, ...platforms.filter((platform) => platform !== failed)] : platforms;
+  const buttons = ordered.map((platform) => {
+    const { name, action } = texts.platforms[platform];
+    const text = platform === failed ? labelledText(texts.failed.retry, action) : labelledText(action, name);
+    const isPrimary = platform === failed || platforms.length === 1;
+    const attributes = { class: isPrimary ? "primary" : undefined, "data-platform": platform };
+    const button = element("button", { type: "button", ...attributes }, platformIcon(platform), text);
+    button.addEventListener("click", () => connect(platform));
+    return button;
+  });
+  return element("div", { class: "platforms" }, ...buttons);
 }
 
 /** Details that a person can pass on to the support of the company that embeds the page. */

@@ -24,8 +24,9 @@ export const EN: Texts = {
     start: {
       heading: "Connect your business",
       body: "A window opens: sign in there and allow access. This takes about two minutes. We never see your password.",
-      choose: "Choose what to connect.",
-      prefill: "We will use this",
+      prefill: "Filled in for you",
+      prefillUse:
+        "When you connect a phone number, the window already contains these details. You can change them there.",
     },
     platforms: {
       chatapp: { name: "Chat", action: "Connect a phone number" },
@@ -94,6 +95,7 @@ export const EN: Texts = {
         platform_rate_limited:
           "The platform has received too many requests. Please try again in a few minutes.",
       },
+      retry: "Try again",
       details: "Details for support",
     },
     notices: {
@@ -119,6 +121,10 @@ export const EN: Texts = {
     refused: {
       heading: "This window is out of date",
       body: "Close it and go back to the page you came from. You can start again there.",
+    },
+    ended: {
+      heading: "This link is no longer valid",
+      body: "It has expired, or the company that gave it to you has withdrawn it. Close this window and ask them for a new link.",
     },
     unreachable: {
       heading: "There is no connection",

@@ -24,8 +24,9 @@ export const ES: Texts = {
     start: {
       heading: "Conecta tu negocio",
       body: "Se abrirá una ventana: inicia sesión y permite el acceso. Tarda unos dos minutos. Nunca vemos tu contraseña.",
-      choose: "Elige qué conectar.",
-      prefill: "Usaremos estos datos",
+      prefill: "Rellenado para ti",
+      prefillUse:
+        "Al conectar un número de teléfono, la ventana ya contiene estos datos. Allí puedes cambiarlos.",
     },
     platforms: {
       chatapp: { name: "Chat", action: "Conectar un número de teléfono" },
@@ -94,6 +95,7 @@ export const ES: Texts = {
         platform_rate_limited:
           "La plataforma recibió demasiadas solicitudes. Inténtalo de nuevo en unos minutos.",
       },
+      retry: "Intentar de nuevo",
       details: "Detalles para soporte",
     },
     notices: {
@@ -116,6 +118,10 @@ export const ES: Texts = {
     refused: {
       heading: "Esta ventana ya no sirve",
       body: "Ciérrala y vuelve a la página de la que venías. Allí puedes empezar de nuevo.",
+    },
+    ended: {
+      heading: "Este enlace ya no es válido",
+      body: "Ha caducado o la empresa que te lo dio lo ha anulado. Cierra esta ventana y pide un enlace nuevo.",
     },
     unreachable: {
       heading: "No hay conexión",

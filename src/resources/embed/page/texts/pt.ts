@@ -24,8 +24,9 @@ export const PT: Texts = {
     start: {
       heading: "Conecte sua empresa",
       body: "Uma janela vai abrir: entre na sua conta e permita o acesso. Leva cerca de dois minutos. Nunca vemos a sua senha.",
-      choose: "Escolha o que conectar.",
-      prefill: "Vamos usar estes dados",
+      prefill: "Preenchido para você",
+      prefillUse:
+        "Ao conectar um número de telefone, a janela já contém estes dados. Você pode alterá-los lá.",
     },
     platforms: {
       chatapp: { name: "Chat", action: "Conectar um número de telefone" },
@@ -93,6 +94,7 @@ export const PT: Texts = {
         pin_rejected: "O PIN estava errado três vezes. Descubra o PIN deste número e tente de novo.",
         platform_rate_limited: "A plataforma recebeu pedidos demais. Tente de novo em alguns minutos.",
       },
+      retry: "Tentar de novo",
       details: "Detalhes para o suporte",
     },
     notices: {
@@ -115,6 +117,10 @@ export const PT: Texts = {
     refused: {
       heading: "Esta janela não vale mais",
       body: "Feche-a e volte à página em que estava. Lá você pode começar de novo.",
+    },
+    ended: {
+      heading: "Este link não é mais válido",
+      body: "Ele expirou ou a empresa que o enviou o cancelou. Feche esta janela e peça um novo link.",
     },
     unreachable: {
       heading: "Sem conexão",

@@ -4,13 +4,15 @@ import {
   type LocalState,
   outcomeOf,
   viewOf,
+  withoutClosedTry,
 } from "../../../../../src/resources/embed/page/browser/state.ts";
 
 const FAILURE = { code: "missing_permission", message: "Not granted", step: "grant" } as const;
 const RESULT = {
   channel: { display_name: "Ana", display_phone_number: "+55 1" },
 } as unknown as NonNullable<EmbedState["result"]>;
-const CHOICES = [{ asset_id: "1", name: "One" }];
+const NUMBER = { asset_id: "1", name: "One", detail: "+55 1" };
+const CHOICES = [NUMBER];
 
 const running = (
   phase: NonNullable<EmbedState["try"]>["phase"],
@@ -43,8 +45,16 @@ t.test("the server's state and the local state decide the view", async (t) => {
       { name: "choosing", platform: "chatapp", choices: CHOICES },
     ],
     [running("choosing", { choices: CHOICES }), { isAnswering: true }, { name: "connecting" }],
-    [running("pin", { pin: { tries_left: 2 } }), {}, { name: "pin", triesLeft: 2 }],
-    [idle("failed", { error: FAILURE }), {}, { name: "failed", failure: FAILURE }],
+    [
+      running("pin", { pin: { tries_left: 2, number: NUMBER } }),
+      {},
+      { name: "pin", triesLeft: 2, number: NUMBER },
+    ],
+    [
+      idle("failed", { error: FAILURE, failed_platform: "photoapp" }),
+      {},
+      { name: "failed", failure: FAILURE, platform: "photoapp" },
+    ],
     [idle("failed", { error: FAILURE }), { notice: "tooMany" }, { name: "start", notice: "tooMany" }],
     [idle("expired"), { starting: "chatapp" }, { name: "expired" }],
     [idle("revoked"), { isAnswering: true }, { name: "revoked" }],
@@ -53,6 +63,19 @@ t.test("the server's state and the local state decide the view", async (t) => {
   ];
   for (const [state, local, view] of table)
     t.same(viewOf(state, local), view, JSON.stringify({ state, local }));
+});
+
+t.test("a closed window ends a try in its dialog for the page, until the try goes on", async (t) => {
+  t.same(withoutClosedTry(running("dialog"), "t1"), idle("opened"));
+  t.equal(outcomeOf("t1", withoutClosedTry(running("dialog"), "t1")), "cancelled");
+  for (const [state, closedTryId] of [
+    [running("dialog"), undefined],
+    [running("dialog"), "t0"],
+    [running("connecting"), "t1"],
+    [running("choosing", { choices: CHOICES }), "t1"],
+    [idle("completed"), "t1"],
+  ] as const)
+    t.equal(withoutClosedTry(state, closedTryId), state);
 });
 
 t.test("the end of a try is one outcome; an expired or revoked session is none", async (t) => {
