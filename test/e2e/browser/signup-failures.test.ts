@@ -26,16 +26,33 @@ const ACCEPT_CHANNELS = "alter table channels drop constraint refused";
 
 const EXPIRED = "This link has expired";
 
-const LINK_ENDS = [
-  { change: "expires_at = now()", text: EXPIRED },
-  { change: "status = 'revoked', revoked_at = now()", text: "This link is no longer valid" },
-];
+const REVOKED = {
+  change: "status = 'revoked', revoked_at = now()",
+  text: "This link is no longer valid",
+};
+
+const LINK_ENDS = [{ change: "expires_at = now()", text: EXPIRED }, REVOKED];
 
 const headingOf = ({ frame }: HostPage) => frame.locator("h1");
 
 /** Asks the server at once, as after a lost connection. */
 const comeBackOnline = ({ page }: HostPage) =>
   signupFrame(page).evaluate(() => void window.dispatchEvent(new Event("online")));
+
+/** Waits until the page has looked at its window often enough: a later timer with its interval fires as often. */
+const untilWindowSeen = ({ page }: HostPage) =>
+  signupFrame(page).evaluate(
+    () =>
+      new Promise<void>((resolve) => {
+        let left = 10;
+        const timer = setInterval(() => {
+          left -= 1;
+          if (left > 0) return;
+          clearInterval(timer);
+          resolve();
+        }, 250);
+      }),
+  );
 
 t.test("a signup that does not succeed", async (t) => {
   const site = await startSignupSite(t);
@@ -57,10 +74,11 @@ t.test("a signup that does not succeed", async (t) => {
     await api.db.query(ACCEPT_CHANNELS);
     await checkAccessibility(t, signup.page, "failed");
 
-    await (await openDialog(signup)).close();
-    await untilShown(signup.frame.getByRole("status"), "seems to be closed");
+    const abandoned = await openDialog(signup);
+    await abandoned.locator("[data-action=grant]").waitFor();
     await signup.frame.locator("[data-action=cancel]").click();
     await signup.waitForMessage("cancelled");
+    await abandoned.close();
     await untilShown(signup.frame.locator(".notice"), "Nothing was connected");
     t.match(await readSession(session.id), { status: "opened", error: null });
     await checkAccessibility(t, signup.page, "cancelled");
@@ -99,6 +117,71 @@ t.test("a signup that does not succeed", async (t) => {
     );
   });
 
+  t.test(
+    "after a failure the same platform is the first choice, also when the page is loaded again",
+    async (t) => {
+      const session = await createSession({ platforms: ["chatapp", "photoapp", "socialapp"] });
+      const signup = await openHost(session);
+      const dialog = await openDialog(signup, "[data-platform=photoapp]");
+      await arm({ kind: "error", code: 100, match: { path: "/oauth/access_token" } });
+      await grantAccess(dialog);
+      await signup.waitForMessage("failed");
+      const offered = signup.frame.locator("[data-platform]");
+      for (const isReloaded of [false, true]) {
+        if (isReloaded) await signup.page.reload();
+        await untilShown(offered.first(), "Try again");
+        const platforms = await offered.evaluateAll((all) => all.map((button) => button.dataset.platform));
+        t.same(platforms, ["photoapp", "chatapp", "socialapp"]);
+        t.equal(await signup.frame.locator(".primary").count(), 1);
+      }
+    },
+  );
+
+  t.test(
+    "the host learns at once that the window was closed, and the dialog can still lead back",
+    async (t) => {
+      const session = await createSession();
+      const signup = await openHost(session);
+      const popup = await openDialog(signup);
+      await popup.locator("[data-action=grant]").waitFor();
+      const dialogUrl = popup.url();
+      await untilWindowSeen(signup);
+      await popup.close();
+      await signup.waitForMessage("cancelled");
+      await untilShown(signup.frame.locator(".notice"), "Nothing was connected");
+      await signup.frame.locator("[data-platform]").waitFor();
+      t.match(await readSession(session.id), { status: "opened", error: null });
+
+      // The same dialog in a window that the page does not know.
+      const other = await site.openPage();
+      await other.goto(dialogUrl);
+      await other.locator("[data-action=grant]").click();
+      await untilShown(other.locator("h1"), "You can close this window");
+      await comeBackOnline(signup);
+      await signup.waitForMessage("completed");
+      const types = (await signup.messages()).map(({ data }) => data.type);
+      t.equal(types.filter((type) => type === "cancelled").length, 1, "the host was told once");
+    },
+  );
+
+  t.test("a signup that is cancelled before its dialog is known closes the empty window", async (t) => {
+    const session = await createSession();
+    const signup = await openHost(session, await site.openPage());
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await signup.page.context().route("**/tries", async (route) => {
+      await held;
+      await route.continue();
+    });
+    const popup = await openDialog(signup);
+    await Promise.all([popup.waitForEvent("close"), signup.frame.locator("[data-action=cancel]").click()]);
+    release();
+    await signup.waitForMessage("cancelled");
+    await untilShown(signup.frame.locator(".notice"), "Nothing was connected");
+    t.match(await readSession(session.id), { status: "opened", error: null });
+    await signup.page.context().close();
+  });
+
   t.test("a page without a connection says so and continues when it is back", async () => {
     const signup = await openHost(await createSession());
     await signup.waitForMessage("loaded");
@@ -129,6 +212,33 @@ t.test("a signup that does not succeed", async (t) => {
     }
     t.equal((await page.goto(`${api.config.PUBLIC_URL}/embed/${"x".repeat(43)}`))?.status(), 404);
     t.match(await page.locator("h1").textContent(), "This link does not work");
+  });
+
+  t.test(
+    "the window of a session that was revoked meanwhile says that the link is no longer valid",
+    async (t) => {
+      const session = await createSession({ locale: "es" });
+      const signup = await openHost(session);
+      const popup = await openDialog(signup);
+      await popup.locator("[data-action=grant]").waitFor();
+      await signup.page.goto("about:blank"); // the signup page would close the window
+      await api.db.query(`update embed_sessions set ${REVOKED.change} where id = $1`, [session.id]);
+      await popup.locator("[data-action=grant]").click();
+      await untilShown(popup.locator("h1"), "Este enlace ya no es válido");
+      t.match(await readSession(session.id), { status: "revoked", result: null });
+      await popup.close();
+    },
+  );
+
+  t.test("a click on a link that has just been revoked opens no dialog", async (t) => {
+    const session = await createSession();
+    const signup = await openHost(session);
+    await signup.waitForMessage("loaded");
+    await api.db.query(`update embed_sessions set ${REVOKED.change} where id = $1`, [session.id]);
+    const popup = await openDialog(signup);
+    await untilShown(headingOf(signup), REVOKED.text);
+    await until("the window is closed", async () => popup.isClosed());
+    t.equal(await signup.frame.locator(".notice").count(), 0, "it does not say that the service is down");
   });
 
   t.test("the window of a forged or used answer says that it is out of date", async (t) => {

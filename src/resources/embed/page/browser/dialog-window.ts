@@ -6,6 +6,9 @@ const WINDOW_FEATURES = "popup,width=600,height=760";
 /** Short enough that the host learns at once that the person has closed the window. */
 const WATCH_INTERVAL_MS = 250;
 
+/** A dialog that isolates itself when it loads is seen in its window for a moment. */
+const MIN_SIGHTINGS = 6;
+
 export interface WindowEvents {
   /** The person has closed the window, or it closed itself after the dialog. */
   onClosed(): void;
@@ -14,54 +17,72 @@ export interface WindowEvents {
 }
 
 export interface DialogWindow {
+  /** Ends its events, and closes the window while it is empty: only the person can close a page of the dialog. */
   close(): void;
 }
 
-interface LaunchedDialog extends BegunTry {
+interface LaunchedDialog {
   /** Null when the browser blocked the window. */
   dialog: DialogWindow | null;
+  begun: Promise<BegunTry>;
 }
 
 /**
  * Opens the platform's dialog. The only place that knows how: a vendor's script would replace this function. Call it in
  * a click: browsers block a window that opens later, so it opens empty, before the try's address is known.
  */
-export async function launchDialog(
+export function launchDialog(
   begin: () => Promise<BegunTry>,
   openingText: string,
   events: WindowEvents,
-): Promise<LaunchedDialog> {
-  const opened = window.open("about:blank", "_blank", WINDOW_FEATURES);
-  const popup = opened && !opened.closed ? opened : null;
-  if (popup) popup.document.title = popup.document.body.textContent = openingText;
-  try {
-    const begun = await begin();
-    if (!popup) return { ...begun, dialog: null };
-    popup.opener = null; // the dialog must not be able to navigate this page
-    popup.location.replace(begun.url);
-    return { ...begun, dialog: watchWindow(popup, events) };
-  } catch (error) {
-    popup?.close();
-    throw error;
-  }
+): LaunchedDialog {
+  const dialog = openWindow(openingText, events);
+  const load = async () => {
+    try {
+      const begun = await begin();
+      dialog?.load(begun.url);
+      return begun;
+    } catch (error) {
+      dialog?.close();
+      throw error;
+    }
+  };
+  return { dialog, begun: load() };
 }
 
-/** A dialog that isolates itself does so when it loads: a window that was seen with the dialog in it is closed later. */
-function watchWindow(popup: Window, { onClosed, onLost }: WindowEvents): DialogWindow {
-  let wasSeen = false;
-  const timer = setInterval(() => {
-    if (!popup.closed) {
-      wasSeen ||= showsOtherOrigin(popup);
+interface OpenedWindow extends DialogWindow {
+  load(url: string): void;
+}
+
+function openWindow(openingText: string, { onClosed, onLost }: WindowEvents): OpenedWindow | null {
+  const popup = window.open("about:blank", "_blank", WINDOW_FEATURES);
+  if (!popup || popup.closed) return null;
+  popup.document.title = popup.document.body.textContent = openingText;
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let isReleased = false;
+  let sightings = 0;
+
+  function watch(opened: Window): void {
+    if (!opened.closed) {
+      if (showsOtherOrigin(opened)) sightings += 1;
       return;
     }
     clearInterval(timer);
-    if (wasSeen) onClosed();
+    if (sightings >= MIN_SIGHTINGS) onClosed();
     else onLost();
-  }, WATCH_INTERVAL_MS);
+  }
+
   return {
+    load(url) {
+      if (isReleased) return;
+      popup.opener = null; // the dialog must not be able to navigate this page
+      popup.location.replace(url);
+      timer = setInterval(watch, WATCH_INTERVAL_MS, popup);
+    },
     close() {
+      isReleased = true;
       clearInterval(timer);
-      popup.close();
+      if (!showsOtherOrigin(popup)) popup.close();
     },
   };
 }

@@ -22,7 +22,7 @@ function startSignupFlow(data: PageData): void {
   const api = createEmbedApi(data.token);
   const messages = createHostMessages(data);
   const screen = createScreen(data, {
-    connect,
+    connect: (platform) => (launch = connect(platform)),
     cancel,
     choose: (assetId) => answer(() => api.choose(assetId)),
     submitPin: (pin) => answer(() => api.submitPin(pin)),
@@ -31,6 +31,7 @@ function startSignupFlow(data: PageData): void {
   let local: LocalState = {};
   let tryId: string | undefined; // the try whose outcome the host does not know yet
   let dialog: DialogWindow | null = null;
+  let launch: Promise<void> | undefined;
   let isWindowLost = false;
   let closedTryId: string | undefined; // the try whose window the person has closed
   let isOffline = false;
@@ -91,16 +92,16 @@ function startSignupFlow(data: PageData): void {
 
   async function connect(platform: Platform): Promise<void> {
     dialog?.close();
-    const launching = launchDialog(() => api.beginTry(platform), data.texts.loading, windowEvents);
+    const launched = launchDialog(() => api.beginTry(platform), data.texts.loading, windowEvents);
+    dialog = launched.dialog;
     isWindowLost = false;
     local = { starting: platform };
     show();
     try {
-      const { try_id, url, ...launched } = await launching;
-      dialog = launched.dialog;
+      const { try_id, url } = await launched.begun;
       tryId = try_id;
       state = { status: "opened", try: { try_id, platform, phase: "dialog" } };
-      local = dialog ? {} : { blockedUrl: url };
+      local = launched.dialog ? {} : { blockedUrl: url };
     } catch (problem) {
       if (isStatus(problem, 404, 410))
         local = {}; // the next state says how the session has ended
@@ -112,6 +113,7 @@ function startSignupFlow(data: PageData): void {
 
   async function cancel(): Promise<void> {
     dialog?.close();
+    await launch; // the try may not have begun yet
     applyAnswer(await api.cancel().catch(() => undefined));
   }
 

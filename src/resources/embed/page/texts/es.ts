@@ -23,7 +23,7 @@ export const ES: Texts = {
   page: {
     start: {
       heading: "Conecta tu negocio",
-      body: "Se abrirá una ventana: inicia sesión y permite el acceso. Tarda unos dos minutos. Nunca vemos tu contraseña.",
+      body: "Se abre una ventana: entra y permite el acceso. Tarda unos dos minutos. Nunca vemos tu contraseña.",
       prefill: "Rellenado para ti",
       prefillUse:
         "Al conectar un número de teléfono, la ventana ya contiene estos datos. Allí puedes cambiarlos.",

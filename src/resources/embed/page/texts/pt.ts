@@ -23,7 +23,7 @@ export const PT: Texts = {
   page: {
     start: {
       heading: "Conecte sua empresa",
-      body: "Uma janela vai abrir: entre na sua conta e permita o acesso. Leva cerca de dois minutos. Nunca vemos a sua senha.",
+      body: "Uma janela vai abrir: entre nela e permita o acesso. Leva uns dois minutos. Nunca vemos a sua senha.",
       prefill: "Preenchido para você",
       prefillUse:
         "Ao conectar um número de telefone, a janela já contém estes dados. Você pode alterá-los lá.",
