@@ -1,182 +1,24 @@
-/** Takes the pictures of the console for the documentation, from a service with a demo client: `npm run screenshots`. */
-import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { chromium, type Page } from "playwright-core";
+/**
+ * Takes the pictures of the documentation, from a service with a demo client: `npm run screenshots`. The names of the
+ * pictures to take can be given: `npm run screenshots -- signup`.
+ */
+import { mkdirSync } from "node:fs";
+import { chromium } from "playwright-core";
 import { CHROMIUM, ensurePrograms } from "../src/local/programs.ts";
-import { readEnvFile } from "../src/local/settings.ts";
-import { readConfig } from "../src/runtime/config/config.ts";
-import { HOUR, SECOND } from "../src/runtime/durations.ts";
-import { packageRoot } from "../src/runtime/package-root.ts";
-import { createDatabase, sql } from "../src/store/database/database.ts";
+import { takeConsolePictures } from "./screenshots/console.ts";
+import { PICTURES, withService } from "./screenshots/service.ts";
+import { takeSignupPictures } from "./screenshots/signup.ts";
 
-const PICTURES = join(packageRoot(), "docs/images");
-const VIEWPORT = { width: 1280, height: 800 };
+const SUBJECTS = { console: takeConsolePictures, signup: takeSignupPictures };
 
-type Settings = Record<string, string>;
-
-/** Runs `work` beside a service of its own, which is deleted afterwards. */
-async function withService(work: (settings: Settings) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "herald-"));
-  const start = join(packageRoot(), "dist/bin/start.js");
-  const service = spawn(process.execPath, [start, "--folder", folder], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const ended = new Promise<void>((resolve) => service.once("close", () => resolve()));
-  try {
-    await new Promise<void>((resolve, reject) => {
-      let output = "";
-      service.stdout.on("data", (chunk) => {
-        output = (output + chunk).slice(-10_000);
-        if (output.includes("Herald is up")) resolve();
-      });
-      ended.then(() => reject(new Error(`the service did not start:\n${output}`)));
-    });
-    await work(readEnvFile(join(folder, "env")));
-  } finally {
-    service.kill("SIGTERM");
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** Calls the API as the demo client. */
-async function call<T>({ PUBLIC_URL, DEMO_API_KEY }: Settings, path: string, json?: object): Promise<T> {
-  const response = await fetch(`${PUBLIC_URL}${path}`, {
-    headers: { "x-svc-api-key": DEMO_API_KEY as string },
-    ...(json ? { method: "POST", body: JSON.stringify(json) } : {}),
-  });
-  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
-  return (await response.json()) as T;
-}
-
-async function until<T>(what: string, probe: () => Promise<T | undefined>): Promise<T> {
-  const deadline = Date.now() + 120 * SECOND;
-  while (Date.now() < deadline) {
-    const found = await probe();
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, 0.5 * SECOND));
-  }
-  throw new Error(`timed out: ${what}`);
-}
-
-/** Statistics of the hours before: a service that has just started has none. */
-const INSERT_HISTORY = [
-  sql(`
-    insert into message_stats (client_id, start, channel_id, accepted, sent, failed, unknown, waiting, cancelled)
-    select $1, start, $2, sent + failed, sent, failed, 0, 0, 0
-    from unnest($3::timestamptz[], $4::integer[], $5::integer[]) h (start, sent, failed)`),
-  sql(`
-    insert into event_stats (client_id, start, key, accepted, delivered, failed, skipped, waiting)
-    select $1, start, case when $2 = '' then '' else 'chatapp' end, delivered + failed, delivered, failed, 0, 0
-    from unnest($3::timestamptz[], $4::integer[], $5::integer[]) h (start, delivered, failed)`),
-];
-
-/** A day of a shop: little at night, most in the afternoon, a few failures. */
-async function insertHistory(settings: Settings): Promise<void> {
-  const db = createDatabase(readConfig({ ...settings }), () => {});
-  const thisHour = Math.floor(Date.now() / HOUR) * HOUR;
-  const hours = Array.from({ length: 23 }, (_, index) => thisHour - (23 - index) * HOUR);
-  const starts = hours.map((start) => new Date(start));
-  const sent = hours.map((start) => {
-    const hour = new Date(start).getUTCHours();
-    return Math.round(8 + 60 * Math.max(0, Math.sin(((hour - 7) / 15) * Math.PI)) + ((hour * 7) % 11));
-  });
-  const failed = sent.map((count, index) => (index % 5 === 2 ? Math.round(count / 20) : 0));
-  const values = [settings.DEMO_CLIENT_ID, settings.DEMO_CHAT_CHANNEL_ID, starts];
-  const [messages, events] = INSERT_HISTORY as [(typeof INSERT_HISTORY)[0], (typeof INSERT_HISTORY)[0]];
-  await db.query(messages, [...values, sent, failed]);
-  await db.query(events, [...values, sent.map((count) => 4 * count), failed]);
-  await db.close();
-}
-
-/** Recipients of the sandbox, by what becomes of the message. */
-const [READ, UNREACHABLE, OUTSIDE_WINDOW, EVENTS_REFUSED] = ["7777", "0000", "0470", "0410"] as const;
-
-interface SentMessages {
-  outsideWindow: string;
-  eventsRefused: string;
-}
-
-/** Sends messages with all kinds of outcomes, and waits for them. */
-async function sendMessages(settings: Settings): Promise<SentMessages> {
-  let order = 880;
-  const send = async (ending: string) => {
-    order += 1;
-    const { message_id } = await call<{ message_id: string }>(settings, "/api/outbound/send", {
-      channel_id: settings.DEMO_CHAT_CHANNEL_ID,
-      to: `551198888${ending}`,
-      type: "text",
-      text: { body: "Your order is ready." },
-      external_ref: `order-${order}`,
-    });
-    return message_id;
-  };
-  for (let count = 0; count < 12; count += 1) await send(READ);
-  await send(UNREACHABLE);
-  const [eventsRefused, outsideWindow] = [await send(EVENTS_REFUSED), await send(OUTSIDE_WINDOW)];
-  await send(READ);
-  await until("all messages and events have an outcome", async () => {
-    const waiting = await Promise.all([
-      ...["queued", "sending", "accepted", "sent"].map((status) =>
-        count(`/api/outbound/messages?status=${status}`),
-      ),
-      count("/api/webhooks/events?status=pending"),
-      count("/api/webhooks/events?status=delivered").then((delivered) => (delivered > 0 ? 0 : 1)),
-    ]);
-    return waiting.every((number) => number === 0) ? true : undefined;
-  });
-  return { outsideWindow, eventsRefused };
-
-  async function count(path: string): Promise<number> {
-    return (await call<{ data: object[] }>(settings, path)).data.length;
-  }
-}
-
-async function findFailedEvent(settings: Settings, messageId: string): Promise<string> {
-  const path = `/api/webhooks/events?status=failed&message_id=${messageId}`;
-  const { data } = await call<{ data: { id: string }[] }>(settings, path);
-  return (data[0] as { id: string }).id;
-}
-
-async function signIn(
-  page: Page,
-  { PUBLIC_URL, DEMO_EMAIL = "", DEMO_PASSWORD = "" }: Settings,
-): Promise<void> {
-  await page.goto(`${PUBLIC_URL}/console`);
-  await page.getByLabel("Email").fill(DEMO_EMAIL);
-  await page.getByLabel("Password").fill(DEMO_PASSWORD);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
-}
-
-/** Takes a picture of a screen once it shows a text. */
-async function takePicture(
-  page: Page,
-  name: string,
-  { url, text }: { url: string; text: string },
-): Promise<void> {
-  await page.goto(url);
-  await page.getByText(text).first().waitFor();
-  await page.waitForLoadState("networkidle");
-  await page.screenshot({ path: join(PICTURES, `${name}.png`) });
-}
+const chosen = process.argv.slice(2);
 
 await withService(async (settings) => {
-  await insertHistory(settings);
-  const { outsideWindow, eventsRefused } = await sendMessages(settings);
-  const eventId = await findFailedEvent(settings, eventsRefused);
-  const executablePath = ensurePrograms([CHROMIUM], "", (line) => process.stdout.write(`${line}\n`)).get(
-    CHROMIUM,
-  );
-  const browser = await chromium.launch({ executablePath: executablePath as string, chromiumSandbox: false });
-  const page = await browser.newPage({ viewport: VIEWPORT, colorScheme: "light" });
+  const programs = ensurePrograms([CHROMIUM], "", (line) => process.stdout.write(`${line}\n`));
+  const executablePath = programs.get(CHROMIUM) as string;
+  const browser = await chromium.launch({ executablePath, chromiumSandbox: false });
   mkdirSync(PICTURES, { recursive: true });
-  const address = `${settings.PUBLIC_URL}/console`;
-  await signIn(page, settings);
-  await takePicture(page, "overview", { url: address, text: "Needs attention" });
-  await takePicture(page, "message", { url: `${address}/messages/${outsideWindow}`, text: "What happened" });
-  await takePicture(page, "event", { url: `${address}/events/${eventId}`, text: "Attempts" });
+  for (const [name, takePictures] of Object.entries(SUBJECTS))
+    if (chosen.length === 0 || chosen.includes(name)) await takePictures(browser, settings);
   await browser.close();
 });

@@ -287,6 +287,12 @@ export interface CreateEmbedSessionDto {
   /** How long the URL is valid, in minutes. Default: 30 */
   ttl_minutes?: number;
   prefill?: EmbedPrefillDto;
+  /** The colours of the page. `light` and `dark` have a background; `auto` is light on a transparent background in a frame, and follows the system in a window of its own */
+  theme?: "auto" | "light" | "dark";
+  /** The language of the page; `auto`: the one that the person's browser prefers */
+  locale?: "auto" | "en" | "pt" | "es";
+  /** The colour of buttons and links. Its contrast to white must be at least 4.5 unless `theme` is `dark`; on a dark background the page lightens it as far as needed */
+  accent_color?: string;
 }
 
 export interface CreatedEmbedSessionDto {
@@ -299,6 +305,12 @@ export interface CreatedEmbedSessionDto {
   platforms: Array<"chatapp" | "photoapp" | "socialapp">;
   external_ref: string | null;
   prefill: EmbedPrefillDto | null;
+  /** The colours of the page. `light` and `dark` have a background; `auto` is light on a transparent background in a frame, and follows the system in a window of its own */
+  theme: "auto" | "light" | "dark";
+  /** The language of the page; `auto`: the one that the person's browser prefers */
+  locale: "auto" | "en" | "pt" | "es";
+  /** The colour of buttons and links. Its contrast to white must be at least 4.5 unless `theme` is `dark`; on a dark background the page lightens it as far as needed */
+  accent_color: string | null;
   created_at: string;
   /** The page to embed in an iframe; it is shown only once */
   url: string;
@@ -335,6 +347,12 @@ export interface EmbedSessionDto {
   platforms: Array<"chatapp" | "photoapp" | "socialapp">;
   external_ref: string | null;
   prefill: EmbedPrefillDto | null;
+  /** The colours of the page. `light` and `dark` have a background; `auto` is light on a transparent background in a frame, and follows the system in a window of its own */
+  theme: "auto" | "light" | "dark";
+  /** The language of the page; `auto`: the one that the person's browser prefers */
+  locale: "auto" | "en" | "pt" | "es";
+  /** The colour of buttons and links. Its contrast to white must be at least 4.5 unless `theme` is `dark`; on a dark background the page lightens it as far as needed */
+  accent_color: string | null;
   created_at: string;
   opened_at: string | null;
   completed_at: string | null;
