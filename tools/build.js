@@ -6,13 +6,12 @@
 import { cpSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
-import "./build-pages.js";
 import "./build-sdk.js";
 
 /** Packages that load files from their own folder. Node finds their copies in dist/, which needs no other packages. */
 const COPIED = ["piscina", "postgres-migrations"];
-/** Packages that cannot be bundled; only tools use the last one. */
-const UNBUNDLED = ["piscina", "playwright-core"];
+/** Packages that cannot be bundled; only tools use the last two. */
+const UNBUNDLED = ["piscina", "esbuild", "playwright-core"];
 
 /** Globals that CommonJS packages expect. */
 const OLD_NAMES = `
@@ -91,3 +90,6 @@ const { metafile } = await build({
 const partsFolder = join("dist", COMMAND_LINE_PARTS);
 for (const name of readdirSync(partsFolder))
   if (!Object.hasOwn(metafile.outputs, `${partsFolder}/${name}`)) rmSync(join(partsFolder, name));
+
+// They are programs of tools/, which the first step above has bundled.
+await Promise.all(["build-pages", "build-guides"].map((name) => import(`../dist/tools/${name}.js`)));

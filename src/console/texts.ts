@@ -13,6 +13,7 @@ export const texts = {
   menuEntries: { batches: "Batches", webhooks: "Webhooks", ads: "Ads", keys: "Keys" },
   more: "More",
   apiReference: "API reference",
+  guides: "Guides",
   signOut: "Sign out",
   cancel: "Cancel",
   close: "Close",

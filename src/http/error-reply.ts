@@ -81,13 +81,19 @@ export function errorReply(error: ApiError, exchange: ErrorExchange, errorFormat
 /** Paths whose errors are HTML pages unless the caller prefers JSON. */
 const VIEW_PATHS = /^\/(console|embed)(?=[/?]|$)/;
 
+/** Paths whose errors are HTML pages when the caller prefers them: programs read the guides, too. */
+const GUIDE_PATHS = /^\/docs(?=[/?]|$)/;
+
 const ERROR_FORMATS = ["text/html", "application/json"] as const;
 
 /** The error format when Accept has no preference; undefined means JSON regardless of Accept. */
 export type ErrorFormat = (typeof ERROR_FORMATS)[number] | undefined;
 
 /** The error format of a path without a route. */
-export const errorFormatAt = (url: string): ErrorFormat => (VIEW_PATHS.test(url) ? "text/html" : undefined);
+export function errorFormatAt(url: string): ErrorFormat {
+  if (VIEW_PATHS.test(url)) return "text/html";
+  return GUIDE_PATHS.test(url) ? "application/json" : undefined;
+}
 
 /** Only routes with an HTML reply have HTML errors; outside the view paths the caller must prefer HTML. */
 export function errorFormatOf({ path, reply }: Route): ErrorFormat {
@@ -182,7 +188,8 @@ export const errorBody = Type.Object(
     ...EXTRA_FIELDS,
     documentation: Type.Optional(
       Type.String({
-        description: "Path of the guide section that helps with this code; the guide is Markdown",
+        description:
+          "Path of the guide section that helps with this code; with `.md` before `#` it is Markdown",
         examples: ["/docs/guides/paging-idempotency-limits#requests"],
       }),
     ),

@@ -202,6 +202,7 @@ function startupBanner({ address, sandbox, envFile, demo }: BannerParts): string
     login      ${demo.DEMO_EMAIL}  ${demo.DEMO_PASSWORD}
     address    ${address}
     docs       ${address}/api/docs
+    guides     ${address}/docs/
     sandbox    ${sandbox}/_sandbox  (simulated platforms)
     signup     ${sandbox}/_sandbox/signup  (demo of the embedded signup)
     API key    ${demo.DEMO_API_KEY}

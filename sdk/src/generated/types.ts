@@ -59,7 +59,7 @@ export interface ErrorBody {
   postgres?: "ok" | "unavailable" | "unmigrated";
   /** With 503 of `GET /readyz`: the state of Redis */
   redis?: "ok" | "unavailable" | "read_only";
-  /** Path of the guide section that helps with this code; the guide is Markdown */
+  /** Path of the guide section that helps with this code; with `.md` before `#` it is Markdown */
   documentation?: string;
   /** Id of the request in Herald's log; the same as `X-Request-Id` */
   request_id: string;
@@ -2818,7 +2818,7 @@ export interface MissingPermissionResponseDto {
   message: string;
   /** With `missing_permission`: the requested permissions that the person did not grant */
   missing?: string[];
-  /** Path of the guide section that helps with this code; the guide is Markdown */
+  /** Path of the guide section that helps with this code; with `.md` before `#` it is Markdown */
   documentation?: string;
   /** Id of the request in Herald's log; the same as `X-Request-Id` */
   request_id: string;

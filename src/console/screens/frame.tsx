@@ -101,6 +101,9 @@ const UserMenu = ({ caller }: { caller: MeDto }) => (
       {caller.client_name}, {texts.roles[caller.role ?? ""]}
     </p>
     <a href="/console/sessions">{texts.sessions.title}</a>
+    <a href="/docs/" target="_blank" rel="noreferrer">
+      {texts.guides}
+    </a>
     <a href="/api/docs" target="_blank" rel="noreferrer">
       {texts.apiReference}
     </a>

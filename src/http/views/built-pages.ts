@@ -8,16 +8,16 @@ import { readRange } from "../reply.ts";
 import { type Exchange, type Route, route } from "../route.ts";
 import { HTML_REPLY, html } from "./view.ts";
 
-/** A page that tools/build-pages.js builds into a folder with index.html and assets. */
-interface BuiltPage {
+/** Pages that a tool builds into a folder with HTML files and assets. index.html is one of them. */
+interface BuiltPages {
   /** Its folder in dist/. */
   name: string;
   summary: string;
-  /** The paths of index.html. */
-  paths: readonly string[];
+  /** The HTML file of each path. */
+  pages: Readonly<Record<string, string>>;
   /** The path of the folder with the assets. */
   assetsPath: string;
-  /** Headers of index.html. */
+  /** Headers of the pages. */
   headers: Readonly<Record<string, string>>;
   /** The content for each empty `<meta name="..." content="">` of index.html, by name. */
   metas?: Readonly<Record<string, string>>;
@@ -33,12 +33,12 @@ const ASSET_HEADERS = { ...VARY, "Cross-Origin-Resource-Policy": "same-origin" }
 /** The name of an asset contains a hash of its content. */
 const IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable";
 
-/** The routes of a page and of its assets. The files are read together at the first request and kept. */
-export function builtPageRoutes({ paths, assetsPath, summary, headers, ...page }: BuiltPage): Route[] {
-  const read = once(() => readPage(page));
+/** The routes of the pages and of their assets. The files are read together at the first request and kept. */
+export function builtPageRoutes({ pages, assetsPath, summary, headers, ...folder }: BuiltPages): Route[] {
+  const read = once(() => readFolder(folder));
   const publicRoute = { method: "get", scope: "public", undocumented: true, query: anyQuery } as const;
   return [
-    ...paths.map((path) =>
+    ...Object.entries(pages).map(([path, file]) =>
       route({
         ...publicRoute,
         path,
@@ -46,14 +46,14 @@ export function builtPageRoutes({ paths, assetsPath, summary, headers, ...page }
         headers: { ...VARY, ...headers },
         reply: HTML_REPLY,
         async handle(exchange) {
-          return encode((await read()).get(INDEX) as PageFile, exchange);
+          return encode((await read()).get(file) as PageFile, exchange);
         },
       }),
     ),
     route({
       ...publicRoute,
       path: `${assetsPath}/{name}`,
-      summary: `Get a file of the page ${paths[0]}`,
+      summary: `Get a file of the page ${Object.keys(pages)[0]}`,
       params: object({ name: Type.String({ examples: ["main.js"] }) }),
       headers: ASSET_HEADERS,
       reply: { stream: true, mediaType: "application/octet-stream" },
@@ -106,13 +106,16 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".html": HTML_REPLY.mediaType,
   ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".png": "image/png",
   ".svg": "image/svg+xml",
+  ".yml": "application/yaml; charset=utf-8",
 };
 
 type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** Reads the files of a page, by their paths in its folder. */
-async function readPage({ name, metas = {} }: Pick<BuiltPage, "name" | "metas">): Promise<PageFiles> {
+/** Reads the pages and assets, by their paths in the folder. */
+async function readFolder({ name, metas = {} }: Pick<BuiltPages, "name" | "metas">): Promise<PageFiles> {
   const folder = join(packageRoot(), "dist", name);
   try {
     const files = new Map<string, PageFile>();
@@ -123,7 +126,7 @@ async function readPage({ name, metas = {} }: Pick<BuiltPage, "name" | "metas">)
     }
     return files.set(INDEX, fillMetas(files.get(INDEX) as PageFile, metas));
   } catch (error) {
-    throw new Error(`the page is not built: npm run build creates ${folder}`, { cause: error });
+    throw new Error(`the pages are not built: npm run build creates ${folder}`, { cause: error });
   }
 }
 

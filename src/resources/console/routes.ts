@@ -28,7 +28,13 @@ export function consoleRoutes({ settings, tokens }: ConsoleParts): Route[] {
   return builtPageRoutes({
     name: "console",
     summary: "Show the console",
-    paths: ["/console", "/console/", "/console/{section}", "/console/{section}/", "/console/{section}/{id}"],
+    pages: {
+      "/console": "index.html",
+      "/console/": "index.html",
+      "/console/{section}": "index.html",
+      "/console/{section}/": "index.html",
+      "/console/{section}/{id}": "index.html",
+    },
     assetsPath: "/console/assets",
     headers: {
       "Content-Security-Policy": CONTENT_SECURITY_POLICY,

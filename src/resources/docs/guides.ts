@@ -1,42 +1,58 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../runtime/package-root.ts";
 
-/** A page of the documentation for integrators. */
+/** A document for integrators or operators. */
 export interface Guide {
-  /** Its path in the repository. It is served there, so that the links between guides work, and without `.md`. */
+  /** The path of its Markdown, in the repository and on the service, so that links between documents work. */
   path: string;
+  /** The path of its HTML page: the same without `.md`. */
+  page: string;
   title: string;
-  /** Its first sentence. */
+  /** What its first sentence says about it. */
   summary: string;
   text: string;
 }
 
-const FIRST_GUIDE = "quickstart.md";
-
-/** Reads all guides and the description of the sandbox. */
-export function readGuides(): Guide[] {
-  const names = readdirSync(join(packageRoot(), "docs/guides")).sort();
-  const others = names.filter((name) => name !== FIRST_GUIDE);
-  return [...[FIRST_GUIDE, ...others].map((name) => `/docs/guides/${name}`), "/docs/sandbox.md"].map(
-    readGuide,
-  );
+export interface GuideGroup {
+  title: string;
+  guides: Guide[];
 }
 
-function readGuide(path: string): Guide {
+/** The groups and the order of all documents that the service shows. */
+const NAVIGATION = "docs/navigation.json";
+
+export function readGuideGroups(): GuideGroup[] {
+  const navigation = JSON.parse(readFileSync(join(packageRoot(), NAVIGATION), "utf8")) as readonly {
+    title: string;
+    documents: readonly string[];
+  }[];
+  return navigation.map(({ title, documents }) => ({ title, guides: documents.map(readGuide) }));
+}
+
+function readGuide(document: string): Guide {
+  const path = `/docs/${document}`;
   const text = readFileSync(join(packageRoot(), path), "utf8");
   const [heading = "", paragraph = ""] = text.split("\n\n");
   const [sentence = ""] = paragraph.replaceAll("\n", " ").split(". ");
-  return { path, title: heading.replace("# ", ""), summary: sentence.replace(/\.$/, ""), text };
+  return {
+    path,
+    page: path.replace(/\.md$/, ""),
+    title: heading.replace("# ", ""),
+    summary: sentence
+      .replace(/^This page (\w)/, (_, letter: string) => letter.toUpperCase())
+      .replace(/\.$/, ""),
+    text,
+  };
 }
 
 interface LlmsTextParts {
   publicUrl: string;
-  guides: readonly Guide[];
+  groups: readonly GuideGroup[];
 }
 
 /** The summary of the service for language models, in the format of https://llmstxt.org. */
-export const llmsText = ({ publicUrl, guides }: LlmsTextParts): string =>
+export const llmsText = ({ publicUrl, groups }: LlmsTextParts): string =>
   `# Herald
 
 > Herald is a multi-tenant backend for messaging and advertising. It sends messages through chat, photo and social
@@ -54,8 +70,11 @@ signed as defined by Standard Webhooks.
 
 - [OpenAPI document](${publicUrl}/api/openapi.json): all operations, schemas and errors, with examples
 - [API reference](${publicUrl}/api/docs): the same as an interactive page
+- [Guides](${publicUrl}/docs/): the guides below and those for operators, as pages for people
 
-## Guides
+${groups.map((group) => guideList(group, publicUrl)).join("\n")}`;
+
+const guideList = ({ title, guides }: GuideGroup, publicUrl: string): string => `## ${title}
 
 ${guides.map(({ path, title, summary }) => `- [${title}](${publicUrl}${path}): ${summary}`).join("\n")}
 `;

@@ -1,19 +1,25 @@
 import { type Route, route } from "../../http/route.ts";
 import { builtPageRoutes } from "../../http/views/built-pages.ts";
 import { anyQuery } from "../../schema/types.ts";
-import { type Guide, llmsText, readGuides } from "./guides.ts";
+import { type Guide, llmsText, readGuideGroups } from "./guides.ts";
 
-/** Allows this origin only: the page cannot load, send or embed anything else. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:", // Swagger UI's stylesheet embeds its icons as data URLs
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+/** Allows this origin only: a page cannot load, send or embed anything else. */
+const pageHeaders = (imageSources: string) => ({
+  "Content-Security-Policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src ${imageSources}`,
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "Referrer-Policy": "no-referrer",
+});
+
+/** The group that is left out of /llms.txt, which describes the API in at most 5,000 characters. */
+const OPERATORS = "Operate";
 
 interface DocsParts {
   /**
@@ -24,10 +30,11 @@ interface DocsParts {
   publicUrl: string;
 }
 
-/** The API description, as an OpenAPI document and as a page, and the guides. */
+/** The API description, as an OpenAPI document and as a page, and the guides, as pages and as Markdown. */
 export function docsRoutes({ describe, publicUrl }: DocsParts): Route[] {
   let document: Buffer | undefined;
-  const guides = readGuides();
+  const groups = readGuideGroups();
+  const guides = groups.flatMap((group) => group.guides);
   return [
     route({
       method: "get",
@@ -46,9 +53,20 @@ export function docsRoutes({ describe, publicUrl }: DocsParts): Route[] {
     ...builtPageRoutes({
       name: "docs",
       summary: "Show this API description as an interactive page",
-      paths: ["/api/docs"],
+      pages: { "/api/docs": "index.html" },
       assetsPath: "/api/docs/assets",
-      headers: { "Content-Security-Policy": CONTENT_SECURITY_POLICY, "Referrer-Policy": "no-referrer" },
+      headers: pageHeaders("'self' data:"), // Swagger UI's stylesheet embeds its icons as data URLs
+    }),
+    ...builtPageRoutes({
+      name: "guides",
+      summary: "Show a guide",
+      pages: {
+        "/docs/": "index.html",
+        "/docs": "index.html",
+        ...Object.fromEntries(guides.map(({ page }) => [page, `${page.slice("/docs/".length)}.html`])),
+      },
+      assetsPath: "/docs/assets",
+      headers: pageHeaders("'self'"),
     }),
     route({
       method: "get",
@@ -66,9 +84,9 @@ export function docsRoutes({ describe, publicUrl }: DocsParts): Route[] {
       path: "/llms.txt",
       mediaType: "text/plain; charset=utf-8",
       summary: "Describe the service for language models",
-      text: llmsText({ publicUrl, guides }),
+      text: llmsText({ publicUrl, groups: groups.filter(({ title }) => title !== OPERATORS) }),
     }),
-    ...guides.flatMap(guideRoutes),
+    ...guides.map(rawGuideRoute),
   ];
 }
 
@@ -94,12 +112,10 @@ const textRoute = ({ path, mediaType, summary, text }: TextFile): Route => {
   });
 };
 
-const guideRoutes = ({ path, title, text }: Guide): Route[] =>
-  [path, path.replace(/\.md$/, "")].map((served) =>
-    textRoute({
-      path: served,
-      mediaType: "text/markdown; charset=utf-8",
-      summary: `Get the guide: ${title}`,
-      text,
-    }),
-  );
+const rawGuideRoute = ({ path, title, text }: Guide): Route =>
+  textRoute({
+    path,
+    mediaType: "text/markdown; charset=utf-8",
+    summary: `Get the guide as Markdown: ${title}`,
+    text,
+  });

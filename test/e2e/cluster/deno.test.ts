@@ -73,7 +73,7 @@ t.test("the sources run under Deno without a build, with only the permissions th
   const encoded = { headers: { "accept-encoding": "br" } };
   const { status, headers: scriptHeaders } = await web.call("GET", script, encoded);
   t.same([status, scriptHeaders.has("content-encoding")], [200, true]);
-  t.match((await web.call("GET", "/docs/guides/errors")).text, /^# Errors\n/);
+  t.match((await web.call("GET", "/docs/guides/errors.md")).text, /^# Errors\n/);
   t.equal((await web.call("GET", "/api/openapi.json")).body.openapi, "3.1.0");
 
   await t.test("events reach a stream and herald listen", async (t) => {

@@ -130,6 +130,7 @@ t.test("npm start", async (t) => {
       `console    http://localhost:${PORT}/console`,
       `address    http://localhost:${PORT}`,
       `docs       http://localhost:${PORT}/api/docs`,
+      `guides     http://localhost:${PORT}/docs/`,
       `sandbox    http://localhost:${SANDBOX_PORT}/_sandbox`,
       `signup     http://localhost:${SANDBOX_PORT}/_sandbox/signup`,
     ])

@@ -56,7 +56,9 @@ t.test("the built service runs from a folder without packages and sources", asyn
     for (const path of [
       "/console",
       "/api/docs",
+      "/docs/",
       "/docs/guides/errors",
+      "/docs/guides/errors.md",
       "/api/openapi.json",
       "/embed/callback",
     ])

@@ -9,7 +9,7 @@ import { startSmallApp } from "../../fixtures/http/small-app.ts";
 
 const PAGE = {
   summary: "Show a page",
-  paths: ["/page", "/page/{id}"],
+  pages: { "/page": "index.html", "/page/{id}": "index.html" },
   assetsPath: "/page/assets",
   headers: { "X-Of-The-Page": "yes" },
 };
@@ -98,7 +98,7 @@ t.test("a page that is not built is an internal error, and the log says how to b
 });
 
 t.test("the build names each asset after its content and compresses each file", async (t) => {
-  for (const page of ["docs", "console"]) {
+  for (const page of ["docs", "guides", "console"]) {
     const folder = join(packageRoot(), "dist", page);
     const [index, assets] = [
       readFileSync(join(folder, "index.html"), "utf8"),
@@ -110,7 +110,7 @@ t.test("the build names each asset after its content and compresses each file", 
       linked.filter((name) => !assets.includes(name)),
       [],
     );
-    for (const name of assets) t.match(name, /^[\w-]+-[0-9A-Z]{8}\.(js|css|svg)(\.br|\.gz)?$/);
+    for (const name of assets) t.match(name, /^[\w-]+-[0-9A-Z]{8}\.(js|css|svg|json|yml|png)(\.br|\.gz)?$/);
     const files = ["index.html", ...assets.map((name) => join("assets", name))].map((name) =>
       join(folder, name),
     );

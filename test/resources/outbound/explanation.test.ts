@@ -5,7 +5,7 @@ import { HOUR, MINUTE } from "../../../src/runtime/durations.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { CAUSES, causeDocumentation } from "../../../src/schema/causes/causes.ts";
 import { holdQueue, readQueueHold, releaseQueue } from "../../../src/store/processes/queue-hold.ts";
-import { headingAnchors } from "../../fixtures/docs/heading-anchors.ts";
+import { idsIn } from "../../fixtures/docs/page-ids.ts";
 import { BREAKERS_KEY } from "../../fixtures/events/breakers.ts";
 import { configureWebhook, makeEvents, updateDelivery, WEBHOOK_URL } from "../../fixtures/events/events.ts";
 import { startApi } from "../../fixtures/http/api.ts";
@@ -305,7 +305,7 @@ t.test("the explanation of a message", async (t) => {
       const [path, anchor] = documentation.split("#") as [string, string];
       const guide = await api.call("GET", path);
       t.equal(guide.status, 200);
-      t.ok(headingAnchors(guide.text).includes(anchor), documentation);
+      t.ok(idsIn(guide.text).includes(anchor), documentation);
     }
   });
 

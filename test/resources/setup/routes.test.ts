@@ -10,7 +10,7 @@ import {
   hasDeliveredEvent,
   withIndexScans,
 } from "../../../src/store/setup/setup.ts";
-import { headingAnchors } from "../../fixtures/docs/heading-anchors.ts";
+import { idsIn } from "../../fixtures/docs/page-ids.ts";
 import { insertBacklog } from "../../fixtures/events/backlog.ts";
 import { answerWith, startClientBackend } from "../../fixtures/events/client-backend.ts";
 import { configureWebhook, makeEvents, updateDelivery, WEBHOOK_URL } from "../../fixtures/events/events.ts";
@@ -81,7 +81,7 @@ t.test("the setup of a client", async (t) => {
       const [path = "", anchor = ""] = documentation.split("#");
       const guide = await api.call("GET", path);
       t.equal(guide.status, 200, documentation);
-      t.ok(headingAnchors(guide.text).includes(anchor), documentation);
+      t.ok(idsIn(guide.text).includes(anchor), documentation);
     }
   });
 

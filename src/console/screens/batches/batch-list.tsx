@@ -89,7 +89,7 @@ const NoBatches = () =>
       <p>{words.whatIsIt}</p>
       <p>{words.howItIsMade}</p>
       <p>
-        <a href="/docs/guides/batches.md" target="_blank" rel="noreferrer">
+        <a href="/docs/guides/batches" target="_blank" rel="noreferrer">
           {words.howTo}
         </a>
       </p>

@@ -65,7 +65,7 @@ const Pause = ({ reason }: { reason: NonNullable<BatchDto["pause_reason"]> }) =>
     </p>
     {reason !== "requested" && (
       <p class="soft">
-        <a href="/docs/guides/batches.md#automatic-pauses" target="_blank" rel="noreferrer">
+        <a href="/docs/guides/batches#automatic-pauses" target="_blank" rel="noreferrer">
           {words.whatThisMeans}
         </a>
       </p>

@@ -1,43 +1,25 @@
 import { element } from "../../../../http/views/browser/element.ts";
 import { type Entry, hashOf, WEBHOOKS_TAG } from "./api-document.ts";
+import { startSearch } from "./search.ts";
 
 interface MenuParts {
   container: HTMLElement;
-  field: HTMLInputElement;
-  /** Announces the number of matches to screen readers. */
-  status: HTMLElement;
   entries: readonly Entry[];
   open(entry: Entry): void;
 }
 
-/** Shows all entries by tag. A text in the search field reduces them; Enter opens the first one. */
-export function showMenu({ container, field, status, entries, open }: MenuParts): void {
-  function update(): void {
-    const [text, found] = [field.value.trim(), search(entries, field.value)];
-    container.replaceChildren(...groupsOf(found, { expanded: text !== "", open }));
-    status.textContent = text === "" ? "" : matchCount(found.length);
-  }
-  field.addEventListener("input", update);
-  field.form?.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const [first] = search(entries, field.value);
-    if (first && field.value.trim() !== "") open(first);
-  });
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || isTyping(event.target)) return;
-    event.preventDefault();
-    const menu = field.closest("details");
-    if (menu) menu.open = true;
-    field.focus();
-    field.select();
-  });
-  update();
+/** Shows all entries by tag. A text in the search field reduces them. */
+export function showMenu({ container, entries, open }: MenuParts): void {
+  const show = (found: readonly Entry[] | undefined) =>
+    container.replaceChildren(...groupsOf(found ?? entries, { expanded: found !== undefined, open }));
+  startSearch({ load: async () => entries, textsOf, show, open });
+  show(undefined);
 }
 
-const matchCount = (count: number) => (count === 1 ? "1 match" : `${count === 0 ? "No" : count} matches`);
-
-const isTyping = (target: EventTarget | null) =>
-  target instanceof Element && target.matches("input, textarea, select, [contenteditable]");
+export const textsOf = ({ summary, name, tag, id, method }: Entry) => ({
+  titles: [summary, name],
+  others: [tag, id, method],
+});
 
 interface GroupOptions {
   expanded: boolean;
@@ -66,21 +48,4 @@ function linkTo(entry: Entry, open: (entry: Entry) => void): HTMLElement {
     open(entry);
   });
   return link;
-}
-
-/**
- * Returns the entries that contain every word of the text, in any order; all entries for an empty text. Entries whose
- * summary or name begins with the first word come first.
- */
-export function search(entries: readonly Entry[], text: string): Entry[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const [first] = words;
-  const found = entries.filter((entry) => {
-    const content = Object.values(entry).join(" ").toLowerCase();
-    return words.every((word) => content.includes(word));
-  });
-  if (first === undefined) return found;
-  const begins = ({ summary, name }: Entry) =>
-    [summary, name].some((part) => part.toLowerCase().startsWith(first));
-  return [...found.filter(begins), ...found.filter((entry) => !begins(entry))];
 }

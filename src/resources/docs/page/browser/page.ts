@@ -4,6 +4,7 @@ import { getJson, startCredentialForm } from "./credential.ts";
 import { showMenu } from "./menu.ts";
 import { withOwnIds } from "./own-examples.ts";
 import { type Reference, showReference } from "./reference.ts";
+import { byId, closeMenuOnPhone } from "./search.ts";
 
 followColorScheme();
 closeMenuOnPhone();
@@ -20,8 +21,6 @@ async function start(): Promise<void> {
 
   showMenu({
     container: byId("entries"),
-    field: byId<HTMLInputElement>("search"),
-    status: byId("search-status"),
     entries,
     open(entry) {
       closeMenuOnPhone();
@@ -51,24 +50,12 @@ async function readDocument(): Promise<ApiDocument> {
   return reply.json();
 }
 
-/** On a phone the menu covers the reference, so that it closes when an entry is opened. */
-function closeMenuOnPhone(): void {
-  if (matchMedia("(max-width: 900px)").matches) byId<HTMLDetailsElement>("menu").open = false;
-}
-
 /** Swagger UI's dark style is a class and not a media query. */
 function followColorScheme(): void {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const apply = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
   dark.addEventListener("change", apply);
   apply();
-}
-
-/** Returns the element of the page with this id. */
-function byId<T extends HTMLElement>(id: string): T {
-  const found = document.getElementById(id);
-  if (!found) throw new Error(`the page has no element ${id}`);
-  return found as T;
 }
 
 /** Attributes that Swagger UI's controls lack: a name for screen readers, and focus to scroll by keyboard. */

@@ -4,7 +4,8 @@ import {
   hashOf,
   withWebhookIds,
 } from "../../../../../src/resources/docs/page/browser/api-document.ts";
-import { search } from "../../../../../src/resources/docs/page/browser/menu.ts";
+import { textsOf } from "../../../../../src/resources/docs/page/browser/menu.ts";
+import { search } from "../../../../../src/resources/docs/page/browser/search.ts";
 
 const DOCUMENT = withWebhookIds({
   tags: [{ name: "Messages" }, { name: "Ad sets" }],
@@ -16,7 +17,7 @@ const DOCUMENT = withWebhookIds({
   webhooks: { "message.received": { post: { summary: "A person sent a message" } } },
 });
 const ENTRIES = entriesOf(DOCUMENT);
-const idsFor = (text: string) => search(ENTRIES, text).map(({ id }) => id);
+const idsFor = (text: string) => search(ENTRIES, text, textsOf).map(({ id }) => id);
 
 t.test("entries follow the order of the tags; event types come last", async (t) => {
   t.same(
