@@ -36,7 +36,8 @@ t.test("views in a real browser", async (t) => {
         await page.setViewportSize(size);
         await page.emulateMedia({ colorScheme });
         t.equal(await overflowWidth(page), 0, `${path.slice(0, 30)} at ${size.width}`);
-        backgrounds.add(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
+        const main = page.locator("main");
+        backgrounds.add(await main.evaluate((element) => getComputedStyle(element).backgroundColor));
       }
       t.equal(backgrounds.size, 2, "the dark scheme has another background");
     }
