@@ -2,4 +2,4 @@
 alter table embed_sessions
   add column theme text not null default 'auto' check (theme in ('auto', 'light', 'dark')),
   add column locale text not null default 'auto' check (locale in ('auto', 'en', 'pt', 'es')),
-  add column accent_color text;
+  add column accent_color text check (accent_color ~ '^#[0-9a-fA-F]{6}$');

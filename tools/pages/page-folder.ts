@@ -33,6 +33,8 @@ export function addAsset(assets: Assets, name: string, content: Buffer): Asset {
   const hash = createHash("sha256").update(content).digest("hex").slice(0, 8).toUpperCase();
   const extension = extname(name);
   const asset = { hashedName: `${basename(name, extension)}-${hash}${extension}`, content };
+  const other = assets.get(name);
+  if (other && !other.content.equals(content)) throw new Error(`two different assets have the name ${name}`);
   assets.set(name, asset);
   return asset;
 }
@@ -135,7 +137,7 @@ function writeWhole(file: string, content: Buffer): void {
 /** Deletes files of earlier builds, whose names had other hashes. */
 function deleteOthers(folder: string, written: ReadonlySet<string>): void {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    const file = join(entry.parentPath ?? entry.path, entry.name);
+    const file = join(entry.parentPath, entry.name);
     if (entry.isFile() && !written.has(file)) rmSync(file);
   }
 }

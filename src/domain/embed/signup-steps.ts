@@ -106,7 +106,7 @@ async function readAssets(
 const toChoice = ({ asset, name, detail }: GrantedAsset) => ({
   asset_id: assetIdOf(asset),
   name,
-  ...(detail === undefined ? {} : { detail }),
+  ...(detail === undefined || detail === name ? {} : { detail }),
 });
 
 /** Only for a try that waited for the person, which always has a grant. */

@@ -119,12 +119,15 @@ export function toState(row: EmbedTryRow): EmbedStateDto {
     ...(row.try_phase === "choosing" ? { choices } : {}),
     ...(row.try_phase === "pin" ? { pin: pinOf(row, choices) } : {}),
     ...(result ? { result } : {}),
-    ...(row.status === "failed" && error ? { error } : {}),
-    ...(row.failed_platform === null ? {} : { failed_platform: row.failed_platform as Platform }),
+    ...(row.status === "failed" && error ? { error, ...failedPlatformOf(row) } : {}),
   };
 }
 
-/** A try that waits for a PIN since before an upgrade has no number. */
+/** Unknown of a try that failed before an upgrade. */
+const failedPlatformOf = ({ try_platform }: EmbedTryRow): Pick<EmbedStateDto, "failed_platform"> =>
+  try_platform === null ? {} : { failed_platform: try_platform as Platform };
+
+/** The number is unknown of a try that waits since before an upgrade. */
 const pinOf = (row: EmbedTryRow, [number]: Choice[]): NonNullable<EmbedStateDto["pin"]> => ({
   tries_left: row.pin_tries_left as number,
   ...(number ? { number } : {}),

@@ -63,11 +63,8 @@ export const SESSION_COLUMNS = `id, client_id, ${STATUS} as status, allowed_orig
 export const RESET_TRY = `try_lease = null, grant_sealed = null, grant_user_id = null, granted_at = null, choices = null,
     pin_tries_left = null`;
 
-/** Assignments that end the current try and keep its platform. */
-export const CLOSE_TRY = `try_id = null, try_phase = null, try_until = null, ${RESET_TRY}`;
-
-/** Assignments that end the current try. */
-export const END_TRY = `try_platform = null, ${CLOSE_TRY}`;
+/** Assignments that end the current try. Its platform stays. */
+export const END_TRY = `try_id = null, try_phase = null, try_until = null, ${RESET_TRY}`;
 
 const INSERT = sql(`
   insert into embed_sessions (

@@ -1,16 +1,9 @@
 import { type Queryable, sql } from "../database/database.ts";
-import {
-  CLOSE_TRY,
-  type EmbedSessionRow,
-  END_TRY,
-  IS_USABLE,
-  RESET_TRY,
-  SESSION_COLUMNS,
-} from "./sessions.ts";
+import { type EmbedSessionRow, END_TRY, IS_USABLE, RESET_TRY, SESSION_COLUMNS } from "./sessions.ts";
 
 /** Everything here spans all clients: a person holds the token of a session and no credential of its client. */
 
-/** A session with its current try; the try's columns are null when none runs. */
+/** A session with its current try; the try's columns are null when none runs, but for the platform of the latest one. */
 export interface EmbedTryRow extends EmbedSessionRow {
   tries: number;
   try_id: string | null;
@@ -19,8 +12,6 @@ export interface EmbedTryRow extends EmbedSessionRow {
   /** JSON of the assets to choose from; in the phase `pin`, of the number. */
   choices: string | null;
   pin_tries_left: number | null;
-  /** The platform of the try that failed; null unless the session is `failed`. */
-  failed_platform: string | null;
 }
 
 /** Identifies the request that runs the steps of a try. */
@@ -33,9 +24,8 @@ const IS_LIVE = `${IS_USABLE} and try_until > now()`;
 
 const whenLive = (column: string) => `case when ${IS_LIVE} then ${column} end as ${column}`;
 
-const COLUMNS = `${SESSION_COLUMNS}, tries,
-    ${["try_id", "try_platform", "try_phase", "choices", "pin_tries_left"].map(whenLive).join(", ")},
-    case status when 'failed' then try_platform end as failed_platform`;
+const COLUMNS = `${SESSION_COLUMNS}, tries, try_platform,
+    ${["try_id", "try_phase", "choices", "pin_tries_left"].map(whenLive).join(", ")}`;
 
 const FIND = sql(`
   select ${COLUMNS}
@@ -209,7 +199,7 @@ export async function pauseTry(
 
 const FAIL = sql(`
   update embed_sessions
-  set status = 'failed', error_code = $3, error_message = $4, error_step = $5, ${CLOSE_TRY}
+  set status = 'failed', error_code = $3, error_message = $4, error_step = $5, ${END_TRY}
   ${OWN_TRY}
   returning ${SESSION_COLUMNS}`);
 

@@ -63,6 +63,8 @@ t.test("failed steps of an embedded signup", async (t) => {
         { status: "failed", error: { code, step, message: /./ }, result: null },
       );
       t.match(await page.state(), { status: "failed", try: null, error, failed_platform: platform });
+      await api.db.query("update embed_sessions set try_platform = null where id = $1", [page.id]);
+      t.notOk("failed_platform" in (await page.state()), "a try that failed before an upgrade");
       t.same(await channelsOf({ api }, host), []);
       const [event, ...more] = await readClientEvents(api, host.id);
       t.same(more, []);

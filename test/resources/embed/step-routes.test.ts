@@ -221,6 +221,8 @@ t.test("connecting a channel through an embedded signup", async (t) => {
     t.match(asked, { try: { phase: "pin" }, pin: { tries_left: 3 } });
     t.same(asked.pin.number, number, "the page names the number");
     t.equal(asked.choices, undefined);
+    await api.db.query("update embed_sessions set choices = null where id = $1", [page.id]);
+    t.same((await page.state()).pin, { tries_left: 3 }, "a try that waits since before an upgrade");
     t.equal((await page.post("pin", { pin: "12345" })).status, 400);
     for (const tries_left of [2, 1])
       t.match((await page.post("pin", { pin: "000000" })).body, {

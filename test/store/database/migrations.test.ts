@@ -24,7 +24,7 @@ const MIGRATION_HASHES: Record<string, string> = {
   "010_failures.sql": "1d04248e36823e005bec983a4dde1a37c380aaa0e8cc43d433ea9cf62734b3eb",
   "011_batches.sql": "2df02ca81f3ffc3b9179acd56c55dba6e3cf068fa43dd364fae00a638c70cc5c",
   "012_queue_hold_reason.sql": "83db6b22b6a646ad13a3f9eef1798a4ba8304c83ec586494fe596aaf621491ff",
-  "013_embed_appearance.sql": "36313c515c0da4f314741e15a6076bdf44b59281e11c485f4cdd4a4ac4f3e338",
+  "013_embed_appearance.sql": "26d1ad45c6b9250e0b4595c2b767f529629cc3042e754851ae245075e1d4dcd8",
 };
 
 t.test("concurrent runs apply each file once, and a later run applies none", async (t) => {

@@ -1,24 +1,31 @@
 import type { BegunTry } from "./embed-api.ts";
 
+/**
+ * The window of the platform's dialog:
+ *
+ * empty: it opens in the person's click, before the address of the try is known.
+ * loaded: it shows the dialog, and this page cannot look into it.
+ * closed: the person has closed it, or it has closed itself after the dialog.
+ * lost: closed, or the dialog has isolated itself from this page while it loaded, which looks the same.
+ */
+
 /** Browsers on phones ignore the size and open a tab. */
 const WINDOW_FEATURES = "popup,width=600,height=760";
 
 /** Short enough that the host learns at once that the person has closed the window. */
 const WATCH_INTERVAL_MS = 250;
 
-/** A dialog that isolates itself when it loads is seen in its window for a moment. */
+/** A dialog that isolates itself while it loads looks closed after a few checks. */
 const MIN_SIGHTINGS = 6;
 
 export interface WindowEvents {
-  /** The person has closed the window, or it closed itself after the dialog. */
-  onClosed(): void;
-  /** The window is closed, or the dialog has isolated itself from this page, which looks the same. */
+  onClosed(tryId: string): void;
   onLost(): void;
 }
 
 export interface DialogWindow {
-  /** Ends its events, and closes the window while it is empty: only the person can close a page of the dialog. */
-  close(): void;
+  /** Ends its events, and closes the window while it is empty: only the person can close the dialog. */
+  release(): void;
 }
 
 interface LaunchedDialog {
@@ -29,7 +36,7 @@ interface LaunchedDialog {
 
 /**
  * Opens the platform's dialog. The only place that knows how: a vendor's script would replace this function. Call it in
- * a click: browsers block a window that opens later, so it opens empty, before the try's address is known.
+ * a click: browsers block a window that opens later.
  */
 export function launchDialog(
   begin: () => Promise<BegunTry>,
@@ -40,57 +47,61 @@ export function launchDialog(
   const load = async () => {
     try {
       const begun = await begin();
-      dialog?.load(begun.url);
+      dialog?.load(begun);
       return begun;
     } catch (error) {
-      dialog?.close();
+      dialog?.release();
       throw error;
     }
   };
   return { dialog, begun: load() };
 }
 
-interface OpenedWindow extends DialogWindow {
-  load(url: string): void;
+interface EmptyWindow extends DialogWindow {
+  load(begun: BegunTry): void;
 }
 
-function openWindow(openingText: string, { onClosed, onLost }: WindowEvents): OpenedWindow | null {
+function openWindow(openingText: string, { onClosed, onLost }: WindowEvents): EmptyWindow | null {
   const popup = window.open("about:blank", "_blank", WINDOW_FEATURES);
   if (!popup || popup.closed) return null;
   popup.document.title = popup.document.body.textContent = openingText;
   let timer: ReturnType<typeof setInterval> | undefined;
   let isReleased = false;
-  let sightings = 0;
 
-  function watch(opened: Window): void {
-    if (!opened.closed) {
-      if (showsOtherOrigin(opened)) sightings += 1;
-      return;
-    }
-    clearInterval(timer);
-    if (sightings >= MIN_SIGHTINGS) onClosed();
-    else onLost();
+  function watch(tryId: string): void {
+    let sightings = 0;
+    timer = setInterval(() => {
+      if (!popup?.closed) {
+        if (!isEmpty(popup as Window)) sightings += 1;
+        return;
+      }
+      clearInterval(timer);
+      if (sightings >= MIN_SIGHTINGS) onClosed(tryId);
+      else onLost();
+    }, WATCH_INTERVAL_MS);
   }
 
   return {
-    load(url) {
+    load({ try_id, url }) {
       if (isReleased) return;
+      if (popup.closed) return onClosed(try_id);
       popup.opener = null; // the dialog must not be able to navigate this page
       popup.location.replace(url);
-      timer = setInterval(watch, WATCH_INTERVAL_MS, popup);
+      watch(try_id);
     },
-    close() {
+    release() {
       isReleased = true;
       clearInterval(timer);
-      if (!showsOtherOrigin(popup)) popup.close();
+      if (isEmpty(popup)) popup.close();
     },
   };
 }
 
-function showsOtherOrigin({ location }: Window): boolean {
+/** False for a page of another origin, whose address cannot be read. */
+function isEmpty({ location }: Window): boolean {
   try {
-    return location.href === "";
+    return location.href === "about:blank";
   } catch {
-    return true;
+    return false;
   }
 }

@@ -20,17 +20,29 @@ interface EmbedApi {
 /** The routes of one session, beside the page itself. */
 export function createEmbedApi(token: string): EmbedApi {
   const base = new URL(encodeURIComponent(token), location.href).href;
-  const post = async (path: string, json: object = {}) => (await postJson(`${base}/${path}`, json)).json();
+  const post = async (path: string, json: object = {}, timeoutMs = STEPS_TIMEOUT_MS) =>
+    (await postJson(`${base}/${path}`, json, timeoutMs)).json();
+  const inOrder = createSequence();
   return {
     markLoaded: () =>
-      postJson(`${base}/loaded`, {}).catch((problem: unknown) => {
+      postJson(`${base}/loaded`, {}, TIMEOUT_MS).catch((problem: unknown) => {
         if (!isStatus(problem, 404, 410)) throw problem;
       }),
     readState: async () => (await get(`${base}/state`)).json(),
-    beginTry: (platform) => post("tries", { platform }),
+    beginTry: (platform) => inOrder(() => post("tries", { platform }, TIMEOUT_MS)),
     choose: (assetId) => post("choice", { asset_id: assetId }),
     submitPin: (pin) => post("pin", { pin }),
-    cancel: () => post("cancel"),
+    cancel: () => inOrder(() => post("cancel", {}, TIMEOUT_MS)),
+  };
+}
+
+/** Returns a function that sends each request after the one before: a cancellation must not overtake its try. */
+function createSequence() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(send: () => Promise<T>): Promise<T> => {
+    const sent = last.then(send, send);
+    last = sent;
+    return sent;
   };
 }
 
@@ -47,14 +59,14 @@ export class ApiProblem extends Error {
 export const isStatus = (problem: unknown, ...statuses: readonly number[]): boolean =>
   problem instanceof ApiProblem && statuses.includes(problem.status);
 
-const READ_TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 15_000;
 /** The server may wait for several calls to the platform before it answers. */
-const WRITE_TIMEOUT_MS = 90_000;
+const STEPS_TIMEOUT_MS = 90_000;
 
-const get = (url: string): Promise<Response> => send(url, { method: "GET" }, READ_TIMEOUT_MS);
+const get = (url: string): Promise<Response> => send(url, { method: "GET" }, TIMEOUT_MS);
 
-export const postJson = (url: string, json: object): Promise<Response> =>
-  send(url, { method: "POST", body: JSON.stringify(json) }, WRITE_TIMEOUT_MS);
+export const postJson = (url: string, json: object, timeoutMs = STEPS_TIMEOUT_MS): Promise<Response> =>
+  send(url, { method: "POST", body: JSON.stringify(json) }, timeoutMs);
 
 /** Sends no cookies. Throws an ApiProblem for an error status. */
 async function send(url: string, init: RequestInit, timeoutMs: number): Promise<Response> {

@@ -1,16 +1,17 @@
 import type { Platform } from "../../../../schema/enumerations.ts";
 import type { PageData } from "../page-data.ts";
-import { type DialogWindow, launchDialog, type WindowEvents } from "./dialog-window.ts";
+import { type DialogWindow, launchDialog } from "./dialog-window.ts";
 import { createEmbedApi, isStatus, readData } from "./embed-api.ts";
 import { createPoller } from "./poller.ts";
 import {
+  advance,
   type EmbedState,
   isFinal,
   type LocalState,
+  type Notice,
   type Outcome,
-  outcomeOf,
+  type Progress,
   viewOf,
-  withoutClosedTry,
 } from "./state.ts";
 import { createScreen } from "./views.ts";
 
@@ -22,26 +23,25 @@ function startSignupFlow(data: PageData): void {
   const api = createEmbedApi(data.token);
   const messages = createHostMessages(data);
   const screen = createScreen(data, {
-    connect: (platform) => (launch = connect(platform)),
+    connect,
     cancel,
     choose: (assetId) => answer(() => api.choose(assetId)),
     submitPin: (pin) => answer(() => api.submitPin(pin)),
   });
-  let state: EmbedState | undefined;
-  let local: LocalState = {};
-  let tryId: string | undefined; // the try whose outcome the host does not know yet
+  let progress: Progress = {};
+  let local: LocalState = { isWindowLost: true }; // the page has no window of a try that it did not begin
   let dialog: DialogWindow | null = null;
-  let launch: Promise<void> | undefined;
-  let isWindowLost = false;
-  let closedTryId: string | undefined; // the try whose window the person has closed
   let isOffline = false;
 
-  const show = () => screen.show(viewOf(state, local), { isOffline, isWindowLost });
+  const show = () => {
+    const { isWindowLost = false } = local;
+    screen.show(viewOf(progress.state, local), { isOffline, isWindowLost });
+  };
 
   const poller = createPoller({
     read: readState,
     onValue: applyState,
-    isRunning: () => local.starting !== undefined || Boolean(state?.try),
+    isRunning: () => local.starting !== undefined || progress.tryId !== undefined,
     onFailure(problem, failures) {
       if (isStatus(problem, 404)) return applyState({ status: "revoked", try: null });
       isOffline = failures > 1;
@@ -50,70 +50,54 @@ function startSignupFlow(data: PageData): void {
   });
 
   async function readState(): Promise<EmbedState> {
-    const [next] = await Promise.all([api.readState(), state ? undefined : api.markLoaded()]);
+    const [next] = await Promise.all([api.readState(), progress.state ? undefined : api.markLoaded()]);
     return next;
   }
 
   function applyState(read: EmbedState): void {
+    const { state } = progress;
     if (state && isFinal(state)) return;
-    const next = withoutClosedTry(read, closedTryId);
-    const isFirst = state === undefined;
-    const outcome = outcomeOf(tryId, next);
+    const [next, outcome] = advance(progress, read);
+    progress = next;
     if (outcome) local = outcome === "cancelled" ? { notice: outcome } : {};
-    state = next;
-    tryId = next.try?.try_id;
     isOffline = false;
     show();
-    if (isFirst) reportLoaded();
-    if (outcome) reportOutcome(messages, outcome, next);
-    if (isFinal(next)) endFlow();
-  }
-
-  function reportLoaded(): void {
-    messages.post("loaded");
-    reportHeight(messages);
-  }
-
-  function endFlow(): void {
+    if (!state) reportLoaded(messages);
+    if (outcome) reportOutcome(messages, outcome, read);
+    if (!isFinal(read)) return;
     poller.stop();
-    dialog?.close();
+    dialog?.release();
   }
-
-  const windowEvents: WindowEvents = {
-    onClosed() {
-      closedTryId = tryId;
-      poller.pollNow(); // the dialog may have led back before the window closed
-    },
-    onLost() {
-      isWindowLost = true;
-      show();
-    },
-  };
 
   async function connect(platform: Platform): Promise<void> {
-    dialog?.close();
-    const launched = launchDialog(() => api.beginTry(platform), data.texts.loading, windowEvents);
+    dialog?.release();
+    const launched = launchDialog(() => api.beginTry(platform), data.texts.loading, {
+      onClosed(closedTryId) {
+        progress = { ...progress, closedTryId };
+        poller.pollNow(); // the dialog may have led back before the window closed
+      },
+      onLost() {
+        local = { ...local, isWindowLost: true };
+        show();
+      },
+    });
     dialog = launched.dialog;
-    isWindowLost = false;
     local = { starting: platform };
     show();
     try {
-      const { try_id, url } = await launched.begun;
-      tryId = try_id;
-      state = { status: "opened", try: { try_id, platform, phase: "dialog" } };
+      const { try_id: tryId, url } = await launched.begun;
+      const state: EmbedState = { status: "opened", try: { try_id: tryId, platform, phase: "dialog" } };
+      progress = { ...progress, state, tryId, reported: undefined };
       local = launched.dialog ? {} : { blockedUrl: url };
     } catch (problem) {
-      if (isStatus(problem, 404, 410))
-        local = {}; // the next state says how the session has ended
-      else local = { notice: isStatus(problem, 409) ? "tooMany" : "unavailable" };
+      local = { notice: noticeOf(problem) };
     }
     show();
     poller.pollNow();
   }
 
   async function cancel(): Promise<void> {
-    dialog?.close();
-    await launch; // the try may not have begun yet
+    dialog?.release();
     applyAnswer(await api.cancel().catch(() => undefined));
   }
 
@@ -133,6 +117,12 @@ function startSignupFlow(data: PageData): void {
 
   show();
   poller.pollNow();
+}
+
+/** Why no try has begun; undefined for a session that has ended, because its state tells how. */
+function noticeOf(problem: unknown): Notice | undefined {
+  if (isStatus(problem, 404, 410)) return undefined;
+  return isStatus(problem, 409) ? "tooMany" : "unavailable";
 }
 
 type MessageType = "loaded" | "resize" | "completed" | "failed" | "cancelled";
@@ -160,6 +150,11 @@ function reportOutcome(messages: HostMessages, outcome: Outcome, { result, error
   if (outcome === "completed" && result) messages.post(outcome, { result });
   else if (outcome === "failed" && error) messages.post(outcome, { error });
   else messages.post(outcome);
+}
+
+function reportLoaded(messages: HostMessages): void {
+  messages.post("loaded");
+  reportHeight(messages);
 }
 
 /** Reports the height of the content, so that the host can fit the frame to it. */

@@ -20,15 +20,34 @@ export const isFinal = ({ status }: EmbedState): boolean =>
 export type Outcome = "completed" | "failed" | "cancelled";
 
 /** Returns how the try ended; undefined while it or another one runs, and when the session has ended without it. */
-export function outcomeOf(tryId: string | undefined, { status, ...state }: EmbedState): Outcome | undefined {
+function outcomeOf(tryId: string | undefined, { status, ...state }: EmbedState): Outcome | undefined {
   if (status === "completed") return "completed";
   if (tryId === undefined || state.try !== null) return undefined;
   if (status === "failed") return "failed";
   return status === "opened" ? "cancelled" : undefined;
 }
 
-/** A try in its dialog is over for the person who has closed the window. A later phase shows that it went on. */
-export const withoutClosedTry = (state: EmbedState, closedTryId: string | undefined): EmbedState =>
+/** What the page knows of the session and its latest try. */
+export interface Progress {
+  /** As the person sees it. */
+  state?: EmbedState;
+  tryId?: string | undefined;
+  /** The try whose window the person has closed. */
+  closedTryId?: string;
+  /** How the try ended, as the host knows it. A try whose window was closed can still go on. */
+  reported?: Outcome | undefined;
+}
+
+/** Takes over a state of the server, and returns the outcome that the host does not know yet. */
+export function advance(progress: Progress, read: EmbedState): [Progress, Outcome | undefined] {
+  const state = withoutClosedTry(read, progress.closedTryId);
+  const outcome = outcomeOf(progress.tryId, state);
+  const isKnown = outcome === progress.reported;
+  return [{ ...progress, state, tryId: read.try?.try_id, reported: outcome }, isKnown ? undefined : outcome];
+}
+
+/** A try in its dialog is over for the person who has closed the window. */
+const withoutClosedTry = (state: EmbedState, closedTryId: string | undefined): EmbedState =>
   state.try?.phase === "dialog" && state.try.try_id === closedTryId ? { ...state, try: null } : state;
 
 export type Notice = keyof PageTexts["notices"];
@@ -52,7 +71,9 @@ export interface LocalState {
   isAnswering?: boolean;
   /** The address of the dialog, when the browser blocked its window. */
   blockedUrl?: string;
-  notice?: Notice;
+  notice?: Notice | undefined;
+  /** The window of the dialog may be closed. */
+  isWindowLost?: boolean;
 }
 
 export function viewOf(state: EmbedState | undefined, local: LocalState): View {

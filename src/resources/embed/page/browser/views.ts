@@ -155,10 +155,7 @@ const failureDetails = ({ texts, session_id }: PageData, { code, message, step }
     paragraph(session_id),
   );
 
-/**
- * The person is in the popup. The page cannot know whether it is closed, because a dialog that isolates itself looks
- * closed too. The person says so.
- */
+/** Shown while the window is open, and when the page cannot tell whether it is: the person says so. */
 function waitingView(texts: PageTexts, actions: Actions, platform: Platform): Node[] {
   const { waiting } = texts;
   return [

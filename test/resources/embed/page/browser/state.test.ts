@@ -1,10 +1,10 @@
 import t from "tap";
 import {
+  advance,
   type EmbedState,
   type LocalState,
-  outcomeOf,
+  type Progress,
   viewOf,
-  withoutClosedTry,
 } from "../../../../../src/resources/embed/page/browser/state.ts";
 
 const FAILURE = { code: "missing_permission", message: "Not granted", step: "grant" } as const;
@@ -65,26 +65,46 @@ t.test("the server's state and the local state decide the view", async (t) => {
     t.same(viewOf(state, local), view, JSON.stringify({ state, local }));
 });
 
-t.test("a closed window ends a try in its dialog for the page, until the try goes on", async (t) => {
-  t.same(withoutClosedTry(running("dialog"), "t1"), idle("opened"));
-  t.equal(outcomeOf("t1", withoutClosedTry(running("dialog"), "t1")), "cancelled");
-  for (const [state, closedTryId] of [
-    [running("dialog"), undefined],
-    [running("dialog"), "t0"],
-    [running("connecting"), "t1"],
-    [running("choosing", { choices: CHOICES }), "t1"],
-    [idle("completed"), "t1"],
-  ] as const)
-    t.equal(withoutClosedTry(state, closedTryId), state);
-});
+/** The outcomes that are reported while these states are read. */
+function outcomesOf(states: readonly EmbedState[], before: Progress = { tryId: "t1" }) {
+  let progress = before;
+  return states.map((state) => {
+    const [next, outcome] = advance(progress, state);
+    progress = next;
+    return outcome;
+  });
+}
 
 t.test("the end of a try is one outcome; an expired or revoked session is none", async (t) => {
-  t.equal(outcomeOf("t1", running("connecting")), undefined);
-  t.equal(outcomeOf("t1", idle("opened")), "cancelled");
-  t.equal(outcomeOf("t1", idle("failed")), "failed");
-  t.equal(outcomeOf("t1", idle("completed")), "completed");
-  t.equal(outcomeOf("t1", idle("expired")), undefined);
-  t.equal(outcomeOf("t1", idle("revoked")), undefined);
-  t.equal(outcomeOf(undefined, idle("opened")), undefined, "no try has begun");
-  t.equal(outcomeOf(undefined, idle("failed")), undefined, "the page was loaded after the failure");
+  t.same(outcomesOf([running("connecting")]), [undefined]);
+  t.same(outcomesOf([idle("opened"), idle("opened")]), ["cancelled", undefined]);
+  t.same(outcomesOf([idle("failed"), idle("failed")]), ["failed", undefined]);
+  t.same(outcomesOf([idle("completed")]), ["completed"]);
+  t.same(outcomesOf([idle("expired")]), [undefined]);
+  t.same(outcomesOf([idle("revoked")]), [undefined]);
+  t.same(outcomesOf([idle("opened")], {}), [undefined], "no try has begun");
+  t.same(outcomesOf([idle("failed")], {}), [undefined], "the page was loaded after the failure");
 });
+
+t.test(
+  "a closed window ends a try in its dialog, and what the try leads to is reported as well",
+  async (t) => {
+    const closed = { tryId: "t1", closedTryId: "t1" };
+    const [{ state }] = advance(closed, running("dialog"));
+    t.same(state, idle("opened"), "the person can begin another try");
+    t.same(outcomesOf([running("dialog"), running("dialog")], closed), ["cancelled", undefined]);
+    t.same(
+      outcomesOf([running("dialog"), idle("opened")], closed),
+      ["cancelled", undefined],
+      "reported once",
+    );
+    t.same(outcomesOf([running("dialog"), idle("failed")], closed), ["cancelled", "failed"]);
+    t.same(outcomesOf([running("dialog"), idle("completed")], closed), ["cancelled", "completed"]);
+    t.same(
+      outcomesOf([running("dialog"), running("choosing"), idle("opened")], closed),
+      ["cancelled", undefined, "cancelled"],
+      "the person cancels the try that has gone on",
+    );
+    t.same(outcomesOf([running("dialog")], { ...closed, closedTryId: "t0" }), [undefined], "another window");
+  },
+);
