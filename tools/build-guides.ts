@@ -28,12 +28,12 @@ const pages = [
 ];
 
 /** The first heading of a page is its title. */
-const indexEntry = ({ path, title, headings }: Page) => ({
+const indexEntry = ({ path, title, headings, namedRows }: Page) => ({
   path,
   title,
-  headings: headings.filter(({ level }) => level > 1).map(({ id, text }) => ({ id, text })),
+  places: [...headings.filter(({ level }) => level > 1), ...namedRows].map(({ id, text }) => ({ id, text })),
 });
-addAsset(assets, "headings.json", Buffer.from(JSON.stringify(pages.slice(1).map(indexEntry))));
+addAsset(assets, "search.json", Buffer.from(JSON.stringify(pages.slice(1).map(indexEntry))));
 
 const assetPath = (name: string) => `${ASSETS_PATH}/${hashedName(assets, name)}`;
 const fileOf = ({ path }: Page) => (path === OVERVIEW ? "index" : path.slice(OVERVIEW.length));

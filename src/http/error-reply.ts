@@ -74,7 +74,11 @@ export function errorReply(error: ApiError, exchange: ErrorExchange, errorFormat
     for (const name of RATE_LIMIT_HEADERS) delete exchange.headers[name];
   Object.assign(exchange.headers, error.headers);
   if (prefersHtml(errorFormat, exchange.header("accept")))
-    return { status, type: HTML_REPLY.mediaType, body: error.view ?? errorView(error, exchange) };
+    return {
+      status,
+      type: HTML_REPLY.mediaType,
+      body: error.view ?? errorView(error, exchange, errorFormat),
+    };
   return { status, type: JSON_TYPE, body: JSON.stringify(toErrorBody(error, exchange.requestId)) };
 }
 
@@ -120,12 +124,15 @@ const titleOf = (status: number): string =>
 
 const toSentence = (message: string): string => (/[.!?…]$/.test(message) ? message : `${message}.`);
 
-/** The HTML page of an error. */
-const errorView = (error: ApiError, exchange: Exchange): string =>
+const LINKS_FOR_DEVELOPERS = html`<p><a href="/docs/">Guides</a> · <a href="/api/docs">API reference</a></p>`;
+
+/** The HTML page of an error. Pages for developers, whose errors are JSON unless asked for, lead on. */
+const errorView = (error: ApiError, exchange: Exchange, errorFormat: ErrorFormat): string =>
   renderView(exchange, {
     title: titleOf(error.status),
     content: html`<p>${toSentence(error.message)}</p>
 ${(error.details ?? []).slice(1).map(({ message }) => html`<p>${toSentence(message)}</p>`)}
+${errorFormat === "application/json" ? LINKS_FOR_DEVELOPERS : undefined}
 <footer data-error="${error.code}">Error ${error.status} · request <span class="whole">${exchange.requestId}</span></footer>`,
   });
 

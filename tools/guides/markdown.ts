@@ -9,9 +9,16 @@ export interface Heading {
   text: string;
 }
 
-interface RenderedMarkdown {
+/** A row of a table that is about one name, such as an error code or a setting. */
+export interface NamedRow {
+  id: string;
+  text: string;
+}
+
+export interface RenderedMarkdown {
   html: string;
-  headings: Heading[];
+  headings: readonly Heading[];
+  namedRows: readonly NamedRow[];
 }
 
 interface MarkdownDocument {
@@ -30,11 +37,13 @@ export interface LinkTargets {
 /** Renders a document. Throws for raw HTML, and for a link to a file that is not served. */
 export function renderMarkdown(document: MarkdownDocument, targets: LinkTargets): RenderedMarkdown {
   const renderer = new GuideRenderer(document.path, targets);
-  return { html: marked.parse(document.text, { async: false, renderer }), headings: renderer.headings };
+  const html = marked.parse(document.text, { async: false, renderer });
+  return { html, headings: renderer.headings, namedRows: renderer.namedRows };
 }
 
 class GuideRenderer extends Renderer {
   readonly headings: Heading[] = [];
+  readonly namedRows: NamedRow[] = [];
   readonly #path: string;
   readonly #targets: LinkTargets;
   readonly #nextId = uniqueNames("-");
@@ -61,10 +70,27 @@ class GuideRenderer extends Renderer {
   }
 
   /** A wide table scrolls in its region. Regions need different names. */
-  override table(token: Tokens.Table): string {
+  override table({ header, rows }: Tokens.Table): string {
     const name = this.#nextTableName(`Table: ${this.headings.at(-1)?.text}`);
-    const table = trustedHtml(super.table(token));
-    return html`<div class="table" role="region" aria-label="${name}" tabindex="0">${table}</div>\n`.text;
+    return html`<div class="table" role="region" aria-label="${name}" tabindex="0"><table>
+<thead><tr>${this.#cells(header)}</tr></thead>
+<tbody>
+${rows.map((cells) => html`<tr${this.#rowId(cells)}>${this.#cells(cells)}</tr>\n`)}</tbody>
+</table></div>
+`.text;
+  }
+
+  #cells(cells: readonly Tokens.TableCell[]): Html {
+    return trustedHtml(cells.map((cell) => this.tablecell(cell)).join(""));
+  }
+
+  /** The first cell with nothing but a name in code names the row. Ids of headings have no point. */
+  #rowId(cells: readonly Tokens.TableCell[]): Html | undefined {
+    const name = cells.find(({ text }) => /^`[\w.:-]+`$/.test(text))?.text.slice(1, -1);
+    if (name === undefined) return undefined;
+    const id = this.#nextId(`${this.headings.at(-1)?.id}.${name}`);
+    this.namedRows.push({ id, text: name });
+    return html` id="${id}"`;
   }
 
   /** An empty cell names no column. */

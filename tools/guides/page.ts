@@ -1,6 +1,6 @@
 import type { Guide, GuideGroup } from "../../src/resources/docs/guides.ts";
 import { type Html, html, trustedHtml } from "../../src/runtime/http/html.ts";
-import type { Heading } from "./markdown.ts";
+import type { Heading, NamedRow, RenderedMarkdown } from "./markdown.ts";
 
 /** The path of the overview, with which the paths of all pages begin. */
 export const OVERVIEW = "/docs/";
@@ -14,6 +14,7 @@ export interface Page {
   description: string;
   content: Html;
   headings: readonly Heading[];
+  namedRows: readonly NamedRow[];
   /** The guide that the page shows; undefined for the overview. */
   guide?: Guide;
 }
@@ -55,8 +56,8 @@ ${page.guide && html`<a href="${page.guide.path}">Markdown</a>`}
 <details id="sideMenu" open>
 <summary>Menu and search</summary>
 <search>
-<form data-index="${assetPath("headings.json")}">
-<label for="searchField">Search all headings</label>
+<form data-index="${assetPath("search.json")}">
+<label for="searchField">Search headings and names</label>
 <input id="searchField" class="field" type="search" autocomplete="off" spellcheck="false" aria-keyshortcuts="/" placeholder="Press / to search">
 <p id="searchStatus" class="note" role="status"></p>
 </form>
@@ -119,6 +120,7 @@ export function overviewPage(groups: readonly GuideGroup[]): Page {
     title: "Guides",
     description: "All guides for integrators and operators of Herald",
     headings: [],
+    namedRows: [],
     content: html`<h1>Guides</h1>
 <p>What each guide is for. The <a href="/api/docs">API reference</a> has every endpoint and event type.</p>
 ${groups.map(
@@ -137,11 +139,11 @@ const inlineCode = (text: string): Html[] =>
   text.split("`").map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
 
 /** The page of a guide, whose Markdown is rendered. */
-export const guidePage = (guide: Guide, rendered: { html: string; headings: readonly Heading[] }): Page => ({
+export const guidePage = (guide: Guide, { html: content, ...rendered }: RenderedMarkdown): Page => ({
   path: guide.page,
   title: guide.title,
   description: guide.summary.replaceAll("`", ""),
-  content: trustedHtml(rendered.html),
-  headings: rendered.headings,
+  content: trustedHtml(content),
+  ...rendered,
   guide,
 });

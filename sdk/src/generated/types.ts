@@ -291,7 +291,7 @@ export interface CreateEmbedSessionDto {
   theme?: "auto" | "light" | "dark";
   /** The language of the page; `auto`: the one that the person's browser prefers */
   locale?: "auto" | "en" | "pt" | "es";
-  /** The colour of buttons and links. Its contrast to white must be at least 4.5 unless `theme` is `dark`; on a dark background the page lightens it as far as needed */
+  /** The colour of the main button, of icons and of links. Its contrast to white must be at least 4.5 unless `theme` is `dark`; on a dark background the page lightens it as far as needed */
   accent_color?: string;
 }
 
@@ -309,7 +309,7 @@ export interface CreatedEmbedSessionDto {
   theme: "auto" | "light" | "dark";
   /** The language of the page; `auto`: the one that the person's browser prefers */
   locale: "auto" | "en" | "pt" | "es";
-  /** The colour of buttons and links. Its contrast to white must be at least 4.5 unless `theme` is `dark`; on a dark background the page lightens it as far as needed */
+  /** The colour of the main button, of icons and of links. Its contrast to white must be at least 4.5 unless `theme` is `dark`; on a dark background the page lightens it as far as needed */
   accent_color: string | null;
   created_at: string;
   /** The page to embed in an iframe; it is shown only once */
@@ -351,7 +351,7 @@ export interface EmbedSessionDto {
   theme: "auto" | "light" | "dark";
   /** The language of the page; `auto`: the one that the person's browser prefers */
   locale: "auto" | "en" | "pt" | "es";
-  /** The colour of buttons and links. Its contrast to white must be at least 4.5 unless `theme` is `dark`; on a dark background the page lightens it as far as needed */
+  /** The colour of the main button, of icons and of links. Its contrast to white must be at least 4.5 unless `theme` is `dark`; on a dark background the page lightens it as far as needed */
   accent_color: string | null;
   created_at: string;
   opened_at: string | null;

@@ -154,7 +154,7 @@ function checkAccentColor({ accent_color: color, theme }: NewEmbedSessionDto): v
   const found = contrast(color, WHITE);
   if (found >= MIN_CONTRAST) return;
   const shown = Math.floor(found * 100) / 100;
-  const message = `accent_color must have a contrast of at least ${MIN_CONTRAST} to white; ${color} has ${shown}`;
+  const message = `accent_color must have a contrast of at least ${MIN_CONTRAST} to white unless theme is dark; ${color} has ${shown}`;
   throw invalidField("/accent_color", message);
 }
 

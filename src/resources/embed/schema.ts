@@ -76,9 +76,9 @@ const locale = oneOf(EMBED_LOCALES, {
 
 const accentColor = Type.String({
   pattern: "^#[0-9a-fA-F]{6}$",
-  "x-message": "accent_color must be a colour such as #1f5a9c",
+  "x-message": "accent_color must be # and six hexadecimal digits, such as #1f5a9c",
   description:
-    "The colour of buttons and links. Its contrast to white must be at least 4.5 unless `theme` is `dark`; on a dark background the page lightens it as far as needed",
+    "The colour of the main button, of icons and of links. Its contrast to white must be at least 4.5 unless `theme` is `dark`; on a dark background the page lightens it as far as needed",
   examples: ["#1f5a9c"],
 });
 

@@ -106,7 +106,7 @@ t.test("the pages of the guides", async (t) => {
     }
   });
 
-  t.test("share an index of all headings, which is not part of them", async (t) => {
+  t.test("share an index of all headings and named rows, which is not part of them", async (t) => {
     const [path = ""] = new Set([...pages.values()].map((page) => /data-index="([^"]+)"/.exec(page)?.[1]));
     const { body } = await api.call("GET", path);
     const indexed = body.map(({ path, title }: Record<string, string>) => [path, title]);
@@ -114,13 +114,16 @@ t.test("the pages of the guides", async (t) => {
       indexed,
       GUIDES.map(({ page, title }) => [page, title]),
     );
-    for (const { path, headings } of body) {
-      const ids = [...(pages.get(path) ?? "").matchAll(/<h[2-6] id="([^"]+)"/g)].map(([, id]) => id);
-      t.same(
-        headings.map(({ id }: { id: string }) => id),
-        ids,
-      );
+    for (const { path, places } of body) {
+      const ids = [...(pages.get(path) ?? "").matchAll(/<(?:h[2-6]|tr) id="([^"]+)"/g)].map(([, id]) => id);
+      t.same(places.map(({ id }: { id: string }) => id).sort(), ids.sort());
     }
+    const errors = body.find(({ path }: { path: string }) => path === "/docs/guides/errors");
+    const found = { id: "codes.channel_taken", text: "channel_taken" };
+    t.match(
+      errors.places.filter(({ text }: { text: string }) => text === found.text),
+      [found],
+    );
   });
 
   t.test("are the same without the slash of the overview", async (t) => {
@@ -140,6 +143,7 @@ t.test("the pages of the guides", async (t) => {
       api.call("GET", "/docs/guides/unknown", { headers: accept ? { accept } : {} });
     const page = await ask("text/html,application/xhtml+xml,*/*;q=0.8");
     t.same([page.status, page.headers.get("content-type")], [404, "text/html; charset=utf-8"]);
+    t.match(page.text, '<a href="/docs/">Guides</a>');
     for (const accept of [undefined, "*/*", "application/json"])
       t.match(await ask(accept), {
         status: 404,

@@ -90,3 +90,17 @@ t.test("raw HTML is an error that names the document", async (t) => {
   for (const markup of ["<div>", "a <b>c</b>", "<!-- a --><script>", "<!-- a"])
     t.throws(() => render(markup), { message: new RegExp(`^${PATH}: raw HTML is not rendered: <`) }, markup);
 });
+
+t.test("a row is found by the name in its first code cell", async (t) => {
+  const table =
+    "| status | error |\n|---|---|\n| 409 | `channel_taken` |\n| 410 | `a b`, `c` |\n| `e-1` | `f` |\n";
+  const { html, namedRows } = render(`## Codes\n\n${table}\n${table}`);
+  t.same(namedRows, [
+    { id: "codes.channel_taken", text: "channel_taken" },
+    { id: "codes.e-1", text: "e-1" },
+    { id: "codes.channel_taken-1", text: "channel_taken" },
+    { id: "codes.e-1-1", text: "e-1" },
+  ]);
+  for (const { id } of namedRows) t.match(html, `<tr id="${id}"><td>`);
+  t.match(html, "<tr><td>410</td>", "no single name");
+});

@@ -4,7 +4,7 @@ import { byId, closeMenuOnPhone, startSearch } from "./search.ts";
 closeMenuOnPhone();
 scrollToCurrentDocument();
 addCopyButtons();
-startSearch({ load: loadHeadings, textsOf, show: showMatches, open: (match) => location.assign(match.href) });
+startSearch({ load: loadPlaces, textsOf, show: showMatches, open: (match) => location.assign(match.href) });
 
 /** The menu is longer than the window. */
 function scrollToCurrentDocument(): void {
@@ -42,30 +42,31 @@ async function copy(text: string, button: HTMLButtonElement): Promise<void> {
 interface IndexedDocument {
   path: string;
   title: string;
-  headings: readonly { id: string; text: string }[];
+  /** Its headings, and the rows of its tables that are about one name. */
+  places: readonly { id: string; text: string }[];
 }
 
-/** A heading of a document, or the document itself. */
+/** A place in a document, or the document itself. */
 interface Match {
   href: string;
   text: string;
   title: string;
 }
 
-let headings: Promise<Match[]> | undefined;
+let places: Promise<Match[]> | undefined;
 
 /** Loads the index at the first call. */
-function loadHeadings(): Promise<Match[]> {
-  headings ??= readIndex();
-  return headings;
+function loadPlaces(): Promise<Match[]> {
+  places ??= readIndex();
+  return places;
 }
 
 async function readIndex(): Promise<Match[]> {
   const reply = await fetch(document.querySelector<HTMLElement>("[data-index]")?.dataset.index as string);
   const documents = (await reply.json()) as IndexedDocument[];
-  return documents.flatMap(({ path, title, headings }) => [
+  return documents.flatMap(({ path, title, places }) => [
     { href: path, text: title, title },
-    ...headings.map(({ id, text }) => ({ href: `${path}#${id}`, text, title })),
+    ...places.map(({ id, text }) => ({ href: `${path}#${id}`, text, title })),
   ]);
 }
 

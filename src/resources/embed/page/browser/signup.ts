@@ -69,13 +69,16 @@ function startSignupFlow(data: PageData): void {
     dialog?.release();
   }
 
+  /** The person has closed the window. The dialog may have led back before. */
+  function closeTry(closedTryId: string): void {
+    progress = { ...progress, closedTryId };
+    poller.pollNow();
+  }
+
   async function connect(platform: Platform): Promise<void> {
     dialog?.release();
     const launched = launchDialog(() => api.beginTry(platform), data.texts.loading, {
-      onClosed(closedTryId) {
-        progress = { ...progress, closedTryId };
-        poller.pollNow(); // the dialog may have led back before the window closed
-      },
+      onClosed: closeTry,
       onLost() {
         local = { ...local, isWindowLost: true };
         show();
@@ -96,8 +99,12 @@ function startSignupFlow(data: PageData): void {
     poller.pollNow();
   }
 
+  /** A person who believes to have closed the window may still finish there: the server keeps the try until the next one. */
   async function cancel(): Promise<void> {
     dialog?.release();
+    const { state, tryId: closedTryId } = progress;
+    if (state?.try?.phase === "dialog" && closedTryId !== undefined && !local.starting)
+      return closeTry(closedTryId);
     applyAnswer(await api.cancel().catch(() => undefined));
   }
 

@@ -47,7 +47,8 @@ export function createScreen(data: PageData, actions: Actions): Screen {
       }
       const text = statusText(view, situation, data.texts);
       if (status.textContent !== text) status.textContent = text;
-      status.classList.toggle("busy", BUSY_VIEWS.includes(view.name));
+      const isAsking = view.name === "waiting" && situation.isWindowLost;
+      status.classList.toggle("busy", BUSY_VIEWS.includes(view.name) && !isAsking);
     },
   };
 }

@@ -83,7 +83,7 @@ export const EN: Texts = {
           "Your permission could not be confirmed, perhaps because the window was open for too long. Please try again.",
         grant:
           "Some of the access that we need was not allowed. Please try again and leave all permissions switched on.",
-        read: "We could not find a number or page to connect. Please try again and choose one in the window.",
+        read: "We could not find a number, page or photo account to connect. Please try again and choose one in the window.",
         subscribe: "The platform did not let us receive your messages. Please try again in a few minutes.",
         register:
           "The platform did not accept the phone number. Check there that the number is verified and that you know its PIN, then try again.",
@@ -92,6 +92,15 @@ export const EN: Texts = {
       },
       codes: {
         pin_rejected: "The PIN was wrong three times. Find out the PIN of this number, then try again.",
+        channel_taken:
+          "Another company has just connected this number or page. If it is yours, ask the company that gave you this link.",
+        platform_unavailable:
+          "The platform does not answer at the moment. Please try again in a few minutes.",
+        platform_timeout: "The platform took too long to answer. Please try again in a few minutes.",
+        platform_policy_blocked:
+          "The platform has blocked this account because of its rules. Sign in at the platform to see what it asks for.",
+        platform_permission_denied:
+          "The platform does not let you connect this account. Ask the person who manages it there for access.",
         platform_rate_limited:
           "The platform has received too many requests. Please try again in a few minutes.",
       },

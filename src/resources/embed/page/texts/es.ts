@@ -23,7 +23,7 @@ export const ES: Texts = {
   page: {
     start: {
       heading: "Conecta tu negocio",
-      body: "Se abre una ventana: entra y permite el acceso. Tarda unos dos minutos. Nunca vemos tu contraseña.",
+      body: "Se abre una ventana: inicia sesión y permite el acceso. Tarda unos dos minutos. Nunca vemos tu contraseña.",
       prefill: "Rellenado para ti",
       prefillUse:
         "Al conectar un número de teléfono, la ventana ya contiene estos datos. Allí puedes cambiarlos.",
@@ -82,7 +82,7 @@ export const ES: Texts = {
           "No se pudo confirmar tu permiso, quizá porque la ventana estuvo abierta demasiado tiempo. Inténtalo de nuevo.",
         grant:
           "No se permitió una parte del acceso necesario. Inténtalo de nuevo y deja activados todos los permisos.",
-        read: "No encontramos un número o una página para conectar. Inténtalo de nuevo y elige una opción en la ventana.",
+        read: "No encontramos un número, una página o una cuenta de fotos para conectar. Inténtalo de nuevo y elige una opción en la ventana.",
         subscribe: "La plataforma no nos dejó recibir tus mensajes. Inténtalo de nuevo en unos minutos.",
         register:
           "La plataforma no aceptó el número de teléfono. Comprueba allí que el número está verificado y que conoces su PIN, e inténtalo de nuevo.",
@@ -92,6 +92,15 @@ export const ES: Texts = {
       codes: {
         pin_rejected:
           "El PIN fue incorrecto tres veces. Averigua el PIN de este número e inténtalo de nuevo.",
+        channel_taken:
+          "Otra empresa acaba de conectar este número o esta página. Si es tuyo, habla con la empresa que te dio este enlace.",
+        platform_unavailable:
+          "La plataforma no responde en este momento. Inténtalo de nuevo en unos minutos.",
+        platform_timeout: "La plataforma tardó demasiado en responder. Inténtalo de nuevo en unos minutos.",
+        platform_policy_blocked:
+          "La plataforma ha bloqueado esta cuenta por sus normas. Entra en la plataforma para ver qué te pide.",
+        platform_permission_denied:
+          "La plataforma no te permite conectar esta cuenta. Pide acceso a quien la administra allí.",
         platform_rate_limited:
           "La plataforma recibió demasiadas solicitudes. Inténtalo de nuevo en unos minutos.",
       },

@@ -23,7 +23,7 @@ export const PT: Texts = {
   page: {
     start: {
       heading: "Conecte sua empresa",
-      body: "Uma janela vai abrir: entre nela e permita o acesso. Leva uns dois minutos. Nunca vemos a sua senha.",
+      body: "Uma janela vai abrir: entre na sua conta e permita o acesso. Leva uns dois minutos. Nunca vemos a sua senha.",
       prefill: "Preenchido para você",
       prefillUse:
         "Ao conectar um número de telefone, a janela já contém estes dados. Você pode alterá-los lá.",
@@ -83,7 +83,7 @@ export const PT: Texts = {
           "Não foi possível confirmar a sua permissão, talvez porque a janela ficou aberta por muito tempo. Tente de novo.",
         grant:
           "Parte do acesso necessário não foi permitida. Tente de novo e deixe todas as permissões ativadas.",
-        read: "Não encontramos um número ou uma página para conectar. Tente de novo e escolha um item na janela.",
+        read: "Não encontramos um número, uma página ou uma conta de fotos para conectar. Tente de novo e escolha um item na janela.",
         subscribe: "A plataforma não nos deixou receber as suas mensagens. Tente de novo em alguns minutos.",
         register:
           "A plataforma não aceitou o número de telefone. Confira lá se o número está verificado e se você sabe o PIN dele e tente de novo.",
@@ -92,6 +92,14 @@ export const PT: Texts = {
       },
       codes: {
         pin_rejected: "O PIN estava errado três vezes. Descubra o PIN deste número e tente de novo.",
+        channel_taken:
+          "Outra empresa acabou de conectar este número ou esta página. Se for seu, fale com a empresa que enviou este link.",
+        platform_unavailable: "A plataforma não responde no momento. Tente de novo em alguns minutos.",
+        platform_timeout: "A plataforma demorou demais para responder. Tente de novo em alguns minutos.",
+        platform_policy_blocked:
+          "A plataforma bloqueou esta conta por causa das regras dela. Entre na plataforma para ver o que ela pede.",
+        platform_permission_denied:
+          "A plataforma não permite que você conecte esta conta. Peça acesso a quem a administra lá.",
         platform_rate_limited: "A plataforma recebeu pedidos demais. Tente de novo em alguns minutos.",
       },
       retry: "Tentar de novo",
