@@ -68,7 +68,11 @@ function readOrEmpty(file: string): string {
   }
 }
 
-const settingsTable = () => markdownTable(["name", "default", "meaning"], settingsRows());
+const settingsTable = () =>
+  markdownTable(
+    ["name", "default", "meaning"],
+    settingsRows().map(([name = "", ...cells]) => [code(name), ...cells]),
+  );
 
 const logEventsTable = () =>
   markdownTable(

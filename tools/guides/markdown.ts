@@ -69,19 +69,27 @@ class GuideRenderer extends Renderer {
       .text;
   }
 
-  /** A wide table scrolls in its region. Regions need different names. */
+  /** A wide table scrolls in its region. Regions need different names. On a phone each cell shows the name of its column. */
   override table({ header, rows }: Tokens.Table): string {
     const name = this.#nextTableName(`Table: ${this.headings.at(-1)?.text}`);
+    const columns = header.map(({ tokens }) => this.parser.parseInline(tokens, this.parser.textRenderer));
+    const row = (cells: readonly Tokens.TableCell[]) =>
+      html`<tr${this.#rowId(cells)}>${cells.map((cell, at) => html`<td${columns[at] && html` data-column="${columns[at]}"`}>${this.#content(cell)}</td>\n`)}</tr>\n`;
     return html`<div class="table" role="region" aria-label="${name}" tabindex="0"><table>
-<thead><tr>${this.#cells(header)}</tr></thead>
+<thead><tr>${header.map((cell) => this.#headerCell(cell))}</tr></thead>
 <tbody>
-${rows.map((cells) => html`<tr${this.#rowId(cells)}>${this.#cells(cells)}</tr>\n`)}</tbody>
+${rows.map(row)}</tbody>
 </table></div>
 `.text;
   }
 
-  #cells(cells: readonly Tokens.TableCell[]): Html {
-    return trustedHtml(cells.map((cell) => this.tablecell(cell)).join(""));
+  /** An empty cell names no column. */
+  #headerCell(cell: Tokens.TableCell): Html {
+    return cell.tokens.length > 0 ? html`<th>${this.#content(cell)}</th>\n` : html`<td></td>\n`;
+  }
+
+  #content({ tokens }: Tokens.TableCell): Html {
+    return trustedHtml(this.parser.parseInline(tokens));
   }
 
   /** The first cell with nothing but a name in code names the row. Ids of headings have no point. */
@@ -91,12 +99,6 @@ ${rows.map((cells) => html`<tr${this.#rowId(cells)}>${this.#cells(cells)}</tr>\n
     const id = this.#nextId(`${this.headings.at(-1)?.id}.${name}`);
     this.namedRows.push({ id, text: name });
     return html` id="${id}"`;
-  }
-
-  /** An empty cell names no column. */
-  override tablecell({ tokens, header }: Tokens.TableCell): string {
-    const tag = header && tokens.length > 0 ? "th" : "td";
-    return `<${tag}>${this.parser.parseInline(tokens)}</${tag}>\n`;
   }
 
   override link({ href, tokens }: Tokens.Link): string {

@@ -70,7 +70,7 @@ t.test("a table is a region with a name of its own, and has no attributes that s
   t.match(html, '<div class="table" role="region" aria-label="Table: Fields" tabindex="0"><table>');
   t.match(html, 'aria-label="Table: Fields, 1"');
   t.match(html, "<th>a</th>\n<td></td>", "an empty cell is no header");
-  t.match(html, "<td><code>&lt;b&gt;</code></td>");
+  t.match(html, '<td data-column="a"><code>&lt;b&gt;</code></td>\n<td>c</td>', "each cell names its column");
   t.notMatch(html, /align|style/);
 });
 
@@ -101,6 +101,6 @@ t.test("a row is found by the name in its first code cell", async (t) => {
     { id: "codes.channel_taken-1", text: "channel_taken" },
     { id: "codes.e-1-1", text: "e-1" },
   ]);
-  for (const { id } of namedRows) t.match(html, `<tr id="${id}"><td>`);
-  t.match(html, "<tr><td>410</td>", "no single name");
+  for (const { id } of namedRows) t.match(html, `<tr id="${id}"><td data-column="status">`);
+  t.match(html, '<tr><td data-column="status">410</td>', "no single name");
 });
