@@ -1,6 +1,6 @@
 /**
- * Takes the pictures of the documentation, from a service with a demo client: `npm run screenshots`. The names of the
- * pictures to take can be given: `npm run screenshots -- signup`.
+ * Takes the pictures of the documentation, from a service with a demo client: `npm run screenshots`. An argument limits
+ * them to one subject: `npm run screenshots -- signup`.
  */
 import { mkdirSync } from "node:fs";
 import { chromium } from "playwright-core";
@@ -11,7 +11,9 @@ import { takeSignupPictures } from "./screenshots/signup.ts";
 
 const SUBJECTS = { console: takeConsolePictures, signup: takeSignupPictures };
 
-const chosen = process.argv.slice(2);
+const [chosen] = process.argv.slice(2);
+if (chosen !== undefined && !Object.hasOwn(SUBJECTS, chosen))
+  throw new Error(`there are no pictures of ${chosen}, but of ${Object.keys(SUBJECTS).join(" and ")}`);
 
 await withService(async (settings) => {
   const programs = ensurePrograms([CHROMIUM], "", (line) => process.stdout.write(`${line}\n`));
@@ -19,6 +21,6 @@ await withService(async (settings) => {
   const browser = await chromium.launch({ executablePath, chromiumSandbox: false });
   mkdirSync(PICTURES, { recursive: true });
   for (const [name, takePictures] of Object.entries(SUBJECTS))
-    if (chosen.length === 0 || chosen.includes(name)) await takePictures(browser, settings);
+    if (chosen === undefined || chosen === name) await takePictures(browser, settings);
   await browser.close();
 });

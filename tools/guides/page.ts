@@ -123,16 +123,16 @@ export function overviewPage(groups: readonly GuideGroup[]): Page {
     namedRows: [],
     content: html`<h1>Guides</h1>
 <p>What each guide is for. The <a href="/api/docs">API reference</a> has every endpoint and event type.</p>
-${groups.map(
-  ({
-    title,
-    guides,
-  }) => html`<h2 id="${title.toLowerCase()}"><a href="#${title.toLowerCase()}">${title}</a></h2>
+${groups.map(groupSummary)}`,
+  };
+}
+
+function groupSummary({ title, guides }: GuideGroup): Html {
+  const id = title.toLowerCase();
+  return html`<h2 id="${id}"><a href="#${id}">${title}</a></h2>
 <ul class="summaries">
 ${guides.map(({ page, title, summary }) => html`<li><a href="${page}">${title}</a> ${inlineCode(summary)}.</li>\n`)}</ul>
-`,
-)}`,
-  };
+`;
 }
 
 const inlineCode = (text: string): Html[] =>

@@ -30,7 +30,7 @@ const GONE_MESSAGES: Readonly<Record<GoneStatus, string>> = {
 export const goneStatusOf = ({ status }: EmbedSessionRow): GoneStatus | undefined =>
   Object.hasOwn(GONE_MESSAGES, status) ? (status as GoneStatus) : undefined;
 
-/** 410. */
+/** The 410 of a session that can no longer be used. */
 export const sessionGone = (status: GoneStatus, options?: { view: string }): ApiError =>
   new ApiError("session_gone", GONE_MESSAGES[status], options);
 

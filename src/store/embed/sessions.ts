@@ -57,7 +57,8 @@ const IS_EXPIRED = `${UNFINISHED} and expires_at <= now()`;
 const STATUS = `case when ${IS_EXPIRED} then 'expired' else status end`;
 
 export const SESSION_COLUMNS = `id, client_id, ${STATUS} as status, allowed_origins, platforms, external_ref, prefill,
-    theme, locale, accent_color, created_at, expires_at, opened_at, completed_at, revoked_at, result, error_code, error_message, error_step`;
+    theme, locale, accent_color, created_at, expires_at, opened_at, completed_at, revoked_at, result, error_code,
+    error_message, error_step`;
 
 /** Assignments that take the try from the request that has claimed it and erase what the person granted. */
 export const RESET_TRY = `try_lease = null, grant_sealed = null, grant_user_id = null, granted_at = null, choices = null,

@@ -79,7 +79,7 @@ t.test("the pages of embedded signups", async (t) => {
     },
   );
 
-  t.test("the callback page may be framed by nobody, and changes nothing", async (t) => {
+  t.test("no page may frame the callback page, which changes nothing", async (t) => {
     const page = await host.open();
     const { state, code } = await page.decide("chatapp", { assets: [WABA_ID] });
     const query = `?state=${state}&code=${code}`;
