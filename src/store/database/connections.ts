@@ -1,8 +1,10 @@
+import { connect } from "node:net";
 import type { ClientConfig } from "pg";
 import pg from "pg";
 import { createShares, type Grant, ShareRefused } from "../../runtime/async/shares.ts";
 import { withTimeout } from "../../runtime/async/timeouts-and-retries.ts";
 import type { Config } from "../../runtime/config/config.ts";
+import { SECOND } from "../../runtime/durations.ts";
 import { ConnectionsBusy, DatabaseUnavailable } from "./faults.ts";
 
 /**
@@ -17,6 +19,31 @@ export function connectionOptions(address: string): ClientConfig {
   const shouldVerify = mode === "verify-full" || mode === "verify-ca" || hasRootCertificate;
   const ssl = mode === null || mode === "disable" ? {} : { ssl: { rejectUnauthorized: shouldVerify } };
   return { connectionString: url.href, ...ssl };
+}
+
+/** The address of a connection, and the key with which Postgres recognizes it in a request to cancel its statement. */
+interface CancelKey {
+  host: string;
+  port: number;
+  processID: number;
+  secretKey: number;
+}
+
+/** The code of such a request in the protocol of Postgres. */
+const CANCEL_REQUEST = 80_877_102;
+const CANCEL_TIMEOUT_MS = 1 * SECOND;
+
+/** Asks Postgres to end the statement of a connection. Resolves when it was asked, or could not be in time. */
+export function cancelStatement(client: pg.PoolClient): Promise<void> {
+  const { host, port, processID, secretKey } = client as unknown as CancelKey;
+  const request = Buffer.alloc(16);
+  for (const [index, value] of [request.length, CANCEL_REQUEST, processID, secretKey].entries())
+    request.writeInt32BE(value, index * 4);
+  const socket = connect(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
+  socket.setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy());
+  socket.on("error", () => {});
+  socket.end(request);
+  return new Promise((resolve) => socket.once("close", () => resolve()));
 }
 
 /** A caller for whom connections are counted. */

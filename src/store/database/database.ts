@@ -2,9 +2,22 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import { withTimeout } from "../../runtime/async/timeouts-and-retries.ts";
 import type { Config } from "../../runtime/config/config.ts";
+import { IDLE_IN_TRANSACTION_LIMIT_MS, STATEMENT_LIMIT_MARGIN_MS } from "../../runtime/deadlines.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { type ConnectionUsage, type ConnectionUser, createConnections } from "./connections.ts";
-import { DatabaseUnavailable, isConnectionFault, isDeadlock, isPartitionConflict } from "./faults.ts";
+import {
+  type ConnectionUsage,
+  type ConnectionUser,
+  cancelStatement,
+  createConnections,
+} from "./connections.ts";
+import {
+  DatabaseUnavailable,
+  isAbandoned,
+  isConnectionFault,
+  isDeadlock,
+  isPartitionConflict,
+  StatementAbandoned,
+} from "./faults.ts";
 
 /** A statement with constant text, prepared once per connection under the hash of its text. */
 export interface Statement {
@@ -22,12 +35,17 @@ export interface Queryable {
   query<Row extends object>(statement: Statement | string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
+export interface TransactionLimits {
+  /** Postgres ends a statement that runs longer; see isStatementTimeout. */
+  statementMs?: number;
+}
+
 export interface Database extends Queryable {
   /**
    * Commits all or nothing. An error thrown by `work` rolls back and is rethrown. After a deadlock or a
    * partition conflict `work` runs again.
    */
-  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
+  transaction<T>(work: (tx: Queryable) => Promise<T>, limits?: TransactionLimits): Promise<T>;
   /**
    * The same database for one caller: its statements use the connections of this key, and wait in turn with other keys.
    * A statement that waits when `callerGone` aborts is not run.
@@ -54,12 +72,6 @@ export interface DatabaseOptions {
 const STATEMENT_TIMEOUT_MS = 30 * SECOND;
 const CONNECT_TIMEOUT_MS = 5 * SECOND;
 const MAX_RETRIES = 3;
-/**
- * The plan of a prepared statement may be from a time when its tables were small; it would read a whole backlog until the next
- * ANALYZE. After a statement that took this long, all connections forget their plans, unless they did so recently.
- */
-const SLOW_STATEMENT_MS = 30;
-const MIN_REPLAN_INTERVAL_MS = 10 * SECOND;
 
 /** The key of statements that are not counted for a caller. */
 const OWN_USER: ConnectionUser = { key: "own" };
@@ -79,7 +91,8 @@ export function createDatabase(
     statementTimeoutMs === "endless" ? CONNECT_TIMEOUT_MS : Math.min(statementTimeoutMs, CONNECT_TIMEOUT_MS);
   const connections = createConnections(settings, { onFault, maxWaitMs, sharePerKey, keepsConnection });
   const prepared = settings.DATABASE_PREPARED;
-  const plans = createPlanAges();
+  const statementLimitMs =
+    statementTimeoutMs === "endless" ? undefined : statementTimeoutMs + STATEMENT_LIMIT_MARGIN_MS;
 
   async function withClient<T>(user: ConnectionUser, work: (run: Run) => Promise<T>): Promise<T> {
     const startedAt = performance.now();
@@ -88,17 +101,20 @@ export function createDatabase(
     const client = await (granted === grant
       ? connections.connect(grant)
       : connections.connectWithin(maxWaitMs - (performance.now() - startedAt), grant));
-    const run = runOn(client, { prepared, statementTimeoutMs, startedAt, onStatement: plans.onStatement });
-    let fault: Error | undefined;
-    try {
-      if (plans.areOld(client)) await run("discard plans");
-      return await work(run);
-    } catch (error) {
-      if (error instanceof DatabaseUnavailable) fault = error;
-      throw error;
-    } finally {
+    const run = runOn(client, { prepared, statementTimeoutMs, startedAt });
+    const release = (fault?: Error) => {
       client.release(fault);
       grant.release();
+    };
+    try {
+      const result = await work(run);
+      release();
+      return result;
+    } catch (error) {
+      // A pooler knows the statement only while the connection is open.
+      if (error instanceof StatementAbandoned) void cancelStatement(client).then(() => release(error));
+      else release(error instanceof DatabaseUnavailable ? error : undefined);
+      throw error;
     }
   }
 
@@ -119,7 +135,8 @@ export function createDatabase(
         const result = await withRetries(user, (run) => run<Row>(statement, { values, isFinal: true }));
         return result.rows;
       },
-      transaction: (work) => withRetries(user, (run) => transact(run, work)),
+      transaction: (work, { statementMs = statementLimitMs } = {}) =>
+        withRetries(user, (run) => transact(run, work, statementMs)),
       forKey,
       ping,
       usage: connections.usage,
@@ -140,29 +157,23 @@ export function createDatabase(
   return own;
 }
 
-/** Each connection has the plans of a generation. A slow statement begins the next one. */
-function createPlanAges() {
-  const generations = new WeakMap<pg.PoolClient, number>();
-  let generation = 0;
-  let begunAt = Number.NEGATIVE_INFINITY;
-  return {
-    onStatement(ms: number): void {
-      const now = performance.now();
-      if (ms < SLOW_STATEMENT_MS || now - begunAt < MIN_REPLAN_INTERVAL_MS) return;
-      generation += 1;
-      begunAt = now;
-    },
-    /** True once for each connection and generation. */
-    areOld(client: pg.PoolClient): boolean {
-      const known = generations.get(client);
-      if (known !== generation) generations.set(client, generation);
-      return known !== undefined && known < generation;
-    },
-  };
-}
+/**
+ * Begins a transaction whose limits Postgres enforces: a process that freezes, or whose machine is lost, keeps its locks no
+ * longer. `set local` also holds behind a pooler; the three commands are one round trip.
+ */
+const beginWithin = (statementMs: number | undefined): string =>
+  [
+    "begin",
+    `set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_LIMIT_MS}`,
+    ...(statementMs === undefined ? [] : [`set local statement_timeout = ${statementMs}`]),
+  ].join("; ");
 
-async function transact<T>(run: Run, work: (tx: Queryable) => Promise<T>): Promise<T> {
-  await run("begin");
+async function transact<T>(
+  run: Run,
+  work: (tx: Queryable) => Promise<T>,
+  statementMs: number | undefined,
+): Promise<T> {
+  await run(beginWithin(statementMs));
   try {
     const result = await work({
       query: async <Row extends object>(statement: Statement | string, values?: readonly unknown[]) =>
@@ -196,13 +207,11 @@ interface ConnectionRules {
   statementTimeoutMs: number | "endless";
   /** When the caller began to wait for the connection. */
   startedAt: number;
-  /** Called with the milliseconds of each statement. */
-  onStatement(ms: number): void;
 }
 
 /** The wait for the connection counts against the timeout of the first statement. */
 function runOn(client: pg.PoolClient, rules: ConnectionRules): Run {
-  const { prepared, statementTimeoutMs, onStatement } = rules;
+  const { prepared, statementTimeoutMs } = rules;
   let waitStartedAt = rules.startedAt;
   return async <Row extends object>(
     statement: Statement | string,
@@ -210,20 +219,19 @@ function runOn(client: pg.PoolClient, rules: ConnectionRules): Run {
   ) => {
     const named = typeof statement === "string" ? { text: statement } : statement;
     const query = { ...(prepared ? named : { text: named.text }), values: [...values] };
-    const sentAt = performance.now();
     try {
       return await client.query<Row>({ ...query, ...timeoutOf(statementTimeoutMs, waitStartedAt) });
     } catch (error) {
       if (!isConnectionFault(error)) throw error;
-      throw new DatabaseUnavailable(error, isFinal && !isRead(named.text));
+      const Fault = isAbandoned(error) ? StatementAbandoned : DatabaseUnavailable;
+      throw new Fault(error, isFinal && !isRead(named.text));
     } finally {
       waitStartedAt = performance.now();
-      onStatement(waitStartedAt - sentAt);
     }
   };
 }
 
-/** Enforced in this process: a statement_timeout would be a startup parameter, which poolers reject. */
+/** Enforced in this process too: Postgres cannot limit the wait for its answer, or a statement outside of a transaction. */
 const timeoutOf = (timeoutMs: number | "endless", startedAt: number) =>
   timeoutMs === "endless"
     ? {}

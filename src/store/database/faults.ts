@@ -14,6 +14,9 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
+/** The process no longer waits for a statement, which may still run. */
+export class StatementAbandoned extends DatabaseUnavailable {}
+
 /** A statement waited too long for a connection that other statements of this process used. Nothing was written. */
 export class ConnectionsBusy extends DatabaseUnavailable {
   /** True when the caller itself used its whole share of the connections. */
@@ -44,6 +47,7 @@ const CONNECTION_ERROR_CODES = new Set([
     "57P01",
     "57P02",
     "57P03",
+    "25P03", // the transaction was idle for too long
     ...WRITE_REFUSAL_CODES,
     "53200",
     "53300",
@@ -58,6 +62,9 @@ const CONNECTION_ERROR_CODES = new Set([
 /** pg reports some lost connections without a code. */
 const CONNECTION_ERROR_MESSAGES =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|connection error/i;
+
+/** True when pg gave up the wait for the answer to a statement. */
+export const isAbandoned = (error: Error): boolean => /query read timeout/i.test(error.message);
 
 export function isConnectionFault(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;

@@ -1,14 +1,26 @@
 import t, { type Test } from "tap";
-import { createDatabase, type Database, sql } from "../../../src/store/database/database.ts";
-import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
+import {
+  createDatabase,
+  type Database,
+  type DatabaseOptions,
+  type Queryable,
+  sql,
+} from "../../../src/store/database/database.ts";
+import { DatabaseUnavailable, isStatementTimeout } from "../../../src/store/database/faults.ts";
 import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
 import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
-function openDatabase(t: Test, DATABASE_URL: string, settings: { DATABASE_POOL?: number } = {}): Database {
+function openDatabase(
+  t: Test,
+  DATABASE_URL: string,
+  settings: { DATABASE_POOL?: number } = {},
+  options: DatabaseOptions = {},
+): Database {
   const db = createDatabase(
     { DATABASE_URL, DATABASE_POOL: 4, DATABASE_PREPARED: true, ...settings },
     () => {},
+    options,
   );
   t.teardown(() => db.close());
   return db;
@@ -194,20 +206,50 @@ t.test("a lost answer is uncertain only if the statement or commit may have writ
   t.equal(await outcomeOf(unreachable.query(insert)), false, "a connection that failed");
 });
 
-t.test("a statement that was planned for a small table is planned anew after a slow statement", async (t) => {
-  const db = openDatabase(t, await cloneDatabase(t), { DATABASE_POOL: 1 });
-  await db.query("create table grown (id integer primary key) with (autovacuum_enabled = off)");
-  await db.query("insert into grown values (1)");
-  await db.query("analyze grown");
-  const find = sql("select id from grown where id = $1");
-  // The generic plan is used after five executions.
-  for (let count = 0; count < 10; count += 1) await db.query(find, [1]);
-  const readPlan = async () => JSON.stringify(await db.query(`explain execute "${find.name}" (1)`));
-  t.match(await readPlan(), "Seq Scan");
-  await db.query("insert into grown select generate_series(2, 10000)");
-  // Plans are discarded only now and then: on a busy machine an earlier statement may have been slow too.
-  await until("the statement is planned anew", async () => {
-    await db.query(sql("select pg_sleep(0.05)"));
-    return /Index (Only )?Scan/.test(await readPlan());
+t.test("Postgres ends a statement that the process gave up, in a transaction or not", async (t) => {
+  const url = await cloneDatabase(t);
+  const db = openDatabase(t, url, { DATABASE_POOL: 2 }, { statementTimeoutMs: 2_000 });
+  const observer = openDatabase(t, url);
+  const sleeping = () =>
+    observer.query(
+      "select 1 from pg_stat_activity where query like '%pg_sleep(300)%' and pid <> pg_backend_pid()",
+    );
+  await Promise.all([
+    t.rejects(db.query("select pg_sleep(300)"), DatabaseUnavailable),
+    t.rejects(
+      db.transaction((tx) => tx.query("select pg_sleep(300)")),
+      DatabaseUnavailable,
+    ),
+  ]);
+  await until("no statement is running", async () => (await sleeping()).length === 0);
+});
+
+t.test("a limit of a transaction ends its statement in Postgres, with an error of its own", async (t) => {
+  const db = openDatabase(t, await cloneDatabase(t));
+  const ended = db.transaction((tx) => tx.query("select pg_sleep(300)"), { statementMs: 10 });
+  const error = await ended.catch((error: unknown) => error);
+  t.equal(isStatementTimeout(error), true);
+});
+
+t.test("a transaction begins with the limits that Postgres enforces, in one round trip", async (t) => {
+  const db = openDatabase(t, await cloneDatabase(t), {}, { statementTimeoutMs: 7_000 });
+  const readLimits = (tx: Queryable) =>
+    tx.query(
+      "select current_setting('idle_in_transaction_session_timeout') as idle, current_setting('statement_timeout') as statement",
+    );
+  t.same(await db.transaction(readLimits), [{ idle: "3s", statement: "8s" }]);
+  t.same(await db.transaction(readLimits, { statementMs: 50 }), [{ idle: "3s", statement: "50ms" }]);
+  t.same(await readLimits(db), [{ idle: "0", statement: "0" }], "they end with the transaction");
+});
+
+t.test("a process that stops in a transaction keeps its locks for seconds only", async (t) => {
+  const db = openDatabase(t, await cloneDatabase(t));
+  const { id } = await createClient(db, "a");
+  const lock = "select 1 from clients where id = $1 for update";
+  const stopped = db.transaction(async (tx) => {
+    await tx.query(lock, [id]);
+    await db.transaction((other) => other.query(lock, [id]));
+    await tx.query("select 1");
   });
+  await t.rejects(stopped, DatabaseUnavailable, "its transaction was rolled back meanwhile");
 });
