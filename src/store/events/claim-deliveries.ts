@@ -1,15 +1,8 @@
-import { COMMIT_IN_MEMORY, type Queryable, sql } from "../database/database.ts";
+import { COMMIT_IN_MEMORY, type Database, type Queryable, sql } from "../database/database.ts";
+import { createQueueScan, type ScanLimits, selectPages } from "../database/queue-scan.ts";
 import { IS_NOT_HELD } from "../processes/queue-hold.ts";
-import {
-  deathsAfterExpiry,
-  IS_NOT_SUSPECT,
-  IS_QUARANTINED,
-  IS_SUSPECT,
-  isLeaseExpired,
-  type LeaseLimits,
-} from "../processes/workers.ts";
+import { IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/workers.ts";
 import { isClientAlive } from "../tenants/clients.ts";
-import { type DeliveryRef, smallSetHint } from "./events.ts";
 
 /** Everything here spans all clients: dispatchers claim the rows of delivery_queue. */
 
@@ -55,15 +48,32 @@ const POLL = sql(`
   where due_at <= now()
   limit $3`);
 
+const POLL_PAGES = sql(`
+  with page_rows as materialized (${selectPages("delivery_queue", "is_bulk, client_id, worker_id, due_at", 4)}
+  )
+  select is_bulk as "isBulk", client_id as "clientId", min(due_at) as after
+  from page_rows
+  where worker_id is null
+  and (is_bulk, client_id) > ($1::boolean, $2::uuid)
+  and due_at <= now()
+  group by is_bulk, client_id
+  order by is_bulk, client_id
+  limit $3`);
+
 /** Sorts before the key of every client. */
 const BEFORE_FIRST: DeliveryKey = { isBulk: false, clientId: "00000000-0000-0000-0000-000000000000" };
 
 /** Lists up to `limit` keys with rows that are due, from the key after `last` on. */
-export const pollDeliveries = (
-  db: Queryable,
-  { isBulk, clientId }: DeliveryKey = BEFORE_FIRST,
-  limit: number,
-): Promise<DueKey[]> => db.query<DueKey>(POLL, [isBulk, clientId, limit]);
+export type DeliveryPoll = (last: DeliveryKey | undefined, limit: number) => Promise<DueKey[]>;
+
+export function createDeliveryPoll(db: Database, limits?: ScanLimits): DeliveryPoll {
+  const scan = createQueueScan<DueKey>(
+    db,
+    { table: "delivery_queue", indexed: POLL, paged: POLL_PAGES },
+    limits,
+  );
+  return ({ isBulk, clientId } = BEFORE_FIRST, limit) => scan.read([isBulk, clientId, limit]);
+}
 
 export interface Lease {
   token: string;
@@ -98,12 +108,14 @@ export interface ClaimedDelivery {
   token_header: boolean;
 }
 
-/** SQL: the CTE `claimed` gives the rows of `due` to the worker $2 with the lease $1; then reads them. */
+/**
+ * SQL: the CTE `claimed` gives the rows of `due` to the worker $2 with the lease $1; then reads them. `ctid` and `limit 1`: with
+ * statistics from a moment at which a table was empty, Postgres would join by reading all rows of the table.
+ */
 const CLAIM_DUE = `claimed as (
     update delivery_queue q
     set worker_id = $2, lease = $1, claimed_at = now()
-    from due
-    where q.id = due.id
+    where q.ctid = any(array(select row from due))
     returning q.client_id, q.id, q.is_bulk, q.due_at, q.attempts, q.schedule_base
   )
   select
@@ -111,8 +123,19 @@ const CLAIM_DUE = `claimed as (
     e.payload, w.webhook_url, coalesce(e.key = any(w.disabled_keys), false) as is_off,
     w.secret_sealed, w.former_secret_sealed, w.former_secret_until, coalesce(w.token_header, true) as token_header
   from claimed c
-  join events e on e.client_id = c.client_id and e.id = c.id
-  left join webhook_configs w on w.client_id = c.client_id`;
+  cross join lateral (
+    select type, key, message_id, payload
+    from events
+    where client_id = c.client_id
+    and id = c.id
+    limit 1
+  ) e
+  left join lateral (
+    select *
+    from webhook_configs
+    where client_id = c.client_id
+    limit 1
+  ) w on true`;
 
 /**
  * `(select $n)`: otherwise Postgres may plan the statement anew each time. When a crash of Postgres loses the claim, the
@@ -120,11 +143,11 @@ const CLAIM_DUE = `claimed as (
  */
 const CLAIM = sql(`
   with due as materialized (
-    select q.id
+    select q.row
     from unnest((select $3::boolean[]), (select $4::uuid[]), (select $5::integer[]), (select $6::timestamptz[]))
       as wanted (is_bulk, client_id, max, after)
     cross join lateral (
-      select id
+      select ctid as row
       from delivery_queue
       where is_bulk = wanted.is_bulk
       and client_id = wanted.client_id
@@ -143,7 +166,7 @@ const CLAIM = sql(`
 
 const CLAIM_SUSPECT = sql(`
   with due as materialized (
-    select id
+    select ctid as row
     from delivery_queue
     where worker_id is null
     and ${IS_SUSPECT}
@@ -187,67 +210,4 @@ const RELEASE = sql(`
 /** Makes the rows of a claim wait again, because its answer was lost. */
 export async function releaseClaim(db: Queryable, { token, worker }: Lease): Promise<void> {
   await db.query(RELEASE, [token, worker]);
-}
-
-/**
- * A lost attempt may have arrived or not, so the delivery waits again and is due at once, with the same number of attempts.
- * It counts the death of its dispatcher, if that has died, and fails at MAX_DEATHS of them.
- */
-const RECOVER = sql(`
-  with lost as materialized (
-    select q.id, q.client_id, ${deathsAfterExpiry("q")} as deaths
-    from delivery_queue q
-    where q.worker_id is not null
-    and ${isLeaseExpired("q")}
-    limit 1000 -- also tells the planner to expect few
-    for update of q skip locked
-  ),
-  released as (
-    update delivery_queue q
-    set deaths = l.deaths, worker_id = null, lease = null, claimed_at = null
-    from lost l
-    where q.id = l.id
-    and not l.${IS_QUARANTINED}
-  ),
-  quarantined as (
-    delete from delivery_queue q
-    using lost l
-    where q.id = l.id
-    and l.${IS_QUARANTINED}
-  )
-  update deliveries d
-  set
-    state = case when l.${IS_QUARANTINED} then 'failed' else d.state end,
-    last_status_code = null,
-    last_error = case when l.${IS_QUARANTINED} then 'quarantined' else 'interrupted' end,
-    next_attempt_at = case when not l.${IS_QUARANTINED} then now() end,
-    failed_at = case when l.${IS_QUARANTINED} then now() end
-  from lost l
-  where ${smallSetHint("l.id")}
-  and d.client_id = l.client_id
-  and d.id = l.id
-  returning d.client_id as "clientId", d.id, l.deaths, l.${IS_QUARANTINED} as "isQuarantined"`);
-
-/** A delivery that failed because its dispatchers died. */
-export interface QuarantinedDelivery extends DeliveryRef {
-  deaths: number;
-}
-
-interface RecoveredDeliveries {
-  /** How many are due again. */
-  released: number;
-  quarantined: QuarantinedDelivery[];
-}
-
-/** Spans all clients: makes deliveries with expired leases wait again, or fails them. */
-export async function recoverDeliveries(
-  tx: Queryable,
-  { deadAfter, maxLeaseMs }: LeaseLimits,
-): Promise<RecoveredDeliveries> {
-  type Row = QuarantinedDelivery & { isQuarantined: boolean };
-  const rows = await tx.query<Row>(RECOVER, [deadAfter, maxLeaseMs]);
-  const quarantined = rows
-    .filter(({ isQuarantined }) => isQuarantined)
-    .map(({ clientId, id, deaths }) => ({ clientId, id, deaths }));
-  return { released: rows.length - quarantined.length, quarantined };
 }

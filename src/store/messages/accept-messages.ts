@@ -109,24 +109,31 @@ const ACCEPT = sql(`
   ),
   locked as materialized (
     select s.id
-    from last_sends l
-    join sends s on s.client_id = l.client_id and s.id = l.id
-    where ${isBlockingLaterSends("s", "$16")}
-    order by s.id
-    for key share of s
+    from (select client_id, id from last_sends order by id) l
+    cross join lateral (
+      select id
+      from sends
+      where client_id = l.client_id
+      and id = l.id
+      and ${isBlockingLaterSends("sends", "$16")}
+      limit 1
+      for key share
+    ) s
   ),
   blocked as materialized (
     select channel_id, recipient
     from last_sends l
     where l.id in (select id from locked)
-    or exists (
-      select
+    or (
+      select true
       from sends earlier
       where earlier.channel_id = l.channel_id
       and earlier.batch_id = ''
       and earlier.recipient = l.recipient
       and earlier.id <> l.id
       and ${isBlockingLaterSends("earlier", "$16")}
+      order by earlier.place desc
+      limit 1
     )
   ),
   placed as (

@@ -34,7 +34,8 @@ export interface SendFinish {
 }
 
 /**
- * `held` carries the input: joined to it again for each write, a batch would take quadratic time.
+ * `held` carries the input: joined to it again for each write, a batch would take quadratic time. It locks each send by its key,
+ * and the writes name its `ctid`: with statistics from a moment at which no send waited, Postgres would read all of them.
  * Fenced by the lease: a dispatcher that lost it writes nothing. Statuses that the platform has reported
  * meanwhile stay, being later; `steps` go before them.
  */
@@ -59,22 +60,25 @@ const FINISH = sql(`
   ),
   held as materialized (
     select
-      s.client_id, s.id, s.channel_id, s.batch_id, s.recipient, s.started_at,
+      s.row, s.client_id, s.id, s.channel_id, s.batch_id, s.recipient, s.started_at,
       -- The recovery has already counted and recorded the attempt of a send that it marked as unknown.
       s.state <> 'claimed' as is_counted,
       s.attempts + (s.state = 'claimed' and i.attempt is not null)::integer as attempts,
       i.outcome, i.steps, i.attempt, i.platform_message_id, i.caption_message_id, i.parts_sent, i.error, i.error_code, i.delay_ms
-    from sends s
-    join input i on i.client_id = s.client_id and i.id = s.id and i.lease = s.lease
-    order by s.id
-    for update of s
+    from input i
+    cross join lateral (
+      select ctid as row, client_id, id, channel_id, batch_id, recipient, started_at, state, attempts
+      from sends
+      where client_id = i.client_id
+      and id = i.id
+      and lease = i.lease
+      limit 1
+      for update
+    ) s
   ),
   settled as (
     delete from sends s
-    using held h
-    where s.client_id = h.client_id
-    and s.id = h.id
-    and h.outcome in ('accepted', 'refused', 'settled')
+    where s.ctid = any(array(select row from held where outcome in ('accepted', 'refused', 'settled')))
   ),
   kept as (
     update sends s
@@ -94,9 +98,8 @@ const FINISH = sql(`
       lease = case h.outcome when 'unknown' then s.lease end,
       claimed_at = null
     from held h
-    where s.client_id = h.client_id
-    and s.id = h.id
-    and h.outcome in ('unknown', 'waiting')
+    where h.outcome in ('unknown', 'waiting')
+    and s.ctid = h.row
   ),
   recorded as (
     update messages m

@@ -48,13 +48,17 @@ const APPLY = sql(`
     )
   ),
   unsent as materialized (
-    select s.id
-    from input i
-    join sends s on s.client_id = i.client_id and s.id = i.id
-    where ${smallSetHint("i.id")}
-    and s.state <> 'claimed'
-    order by s.id
-    for update of s
+    select s.row, s.id, s.state, s.channel_id, s.batch_id, s.recipient
+    from (select client_id, id from input order by id) i
+    cross join lateral (
+      select ctid as row, id, state, channel_id, batch_id, recipient
+      from sends
+      where client_id = i.client_id
+      and id = i.id
+      and state <> 'claimed'
+      limit 1
+      for update
+    ) s
   ),
   held as materialized (
     select
@@ -74,12 +78,13 @@ const APPLY = sql(`
   ),
   settled as (
     delete from sends s
-    using held h
-    where ${smallSetHint("h.id")}
-    and coalesce(h.sent, h.delivered, h.read, h.failed) is not null
-    and s.client_id = h.client_id
-    and s.id = h.id
-    and s.state not in ('claimed', 'scheduled')
+    where s.ctid = any(array(
+      select u.row
+      from unsent u
+      join held h on h.id = u.id
+      where coalesce(h.sent, h.delivered, h.read, h.failed) is not null
+      and u.state <> 'scheduled'
+    ))
     returning s.id, s.channel_id, s.batch_id, s.recipient
   ),
   judged as materialized (

@@ -4,7 +4,7 @@ import { readConfig } from "../../../src/runtime/config/config.ts";
 import { MINUTE } from "../../../src/runtime/durations.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { MAX_DEATHS, SUSPECT_DEATHS } from "../../../src/store/processes/workers.ts";
-import { recoverQueue } from "../../../workers/dispatcher/delivering/deliveries.ts";
+import { createDeliveryRecovery } from "../../../workers/dispatcher/delivering/deliveries.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { startClientBackend } from "../../fixtures/events/client-backend.ts";
 import { untilDelivery } from "../../fixtures/events/deliveries.ts";
@@ -37,13 +37,12 @@ async function openCluster(t: Test) {
     if (left <= 0) response.end();
   };
   const quarantined: unknown[] = [];
-  const recover = () =>
-    recoverQueue({
-      db,
-      log: captureLog().log,
-      aliveForMs: () => MINUTE, // a dispatcher would first have to run for ten seconds
-      onQuarantined: (delivery) => void quarantined.push(delivery),
-    });
+  const recover = createDeliveryRecovery({
+    db,
+    log: captureLog().log,
+    aliveForMs: () => MINUTE, // a dispatcher would first have to run for ten seconds
+    onQuarantined: (delivery) => void quarantined.push(delivery),
+  });
 
   /** Makes a client with one event whose first `count` requests stay unanswered. */
   async function makeEvent(count: number) {

@@ -2,7 +2,11 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import { deleteClient } from "../../../src/domain/tenants/delete-client.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
-import { claimDeliveries, pollDeliveries, releaseClaim } from "../../../src/store/events/claim-deliveries.ts";
+import {
+  claimDeliveries,
+  createDeliveryPoll,
+  releaseClaim,
+} from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryRef } from "../../../src/store/events/events.ts";
 import { finishDeliveries } from "../../../src/store/events/finish-deliveries.ts";
 import { retryEvent } from "../../../src/store/events/replays.ts";
@@ -155,7 +159,8 @@ t.test("the poll returns each key with rows that are due, and since when", async
   await insertDueDeliveries({ ...context, clientId: others[1] as string }, 1, {
     next_attempt_at: secondsFromNow(60),
   });
-  const poll = (limit: number) => pollDeliveries(context.db, undefined, limit);
+  const pollDeliveries = createDeliveryPoll(context.db);
+  const poll = (limit: number) => pollDeliveries(undefined, limit);
   t.match(await poll(10), [
     { isBulk: false, clientId: context.clientId, after: (await readDelivery(context, first.id)).due_at },
     { isBulk: true, clientId: others[0] },

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
-import { recoverDeliveries } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryRef } from "../../../src/store/events/events.ts";
+import { createLostDeliveryFinder, recoverDeliveries } from "../../../src/store/events/recover-deliveries.ts";
 import { lockRecovery } from "../../../src/store/processes/workers.ts";
 import { readAttempts, readDelivery, updateDelivery } from "../../fixtures/events/events.ts";
 import {
@@ -18,6 +18,11 @@ import { connectRawClient } from "../../fixtures/servers/servers.ts";
 
 /** A hundred times those of the product, so that no row comes near a limit while a test runs. */
 const LEASE_LIMITS = { deadAfter: 1_000 * SECOND, maxLeaseMs: 6_000 * SECOND };
+
+async function recover({ db }: QueueContext) {
+  const findLost = createLostDeliveryFinder(db);
+  return recoverDeliveries(db, await findLost(LEASE_LIMITS), LEASE_LIMITS);
+}
 
 const inFlight = (worker: string, seconds: number) => ({
   worker_id: worker,
@@ -49,7 +54,7 @@ t.test(
     for (const [, , columns] of cases)
       refs.push(...(await insertDueDeliveries(context, 1, { state: "retrying", attempts: 2, ...columns })));
     const before = await Promise.all(refs.map(({ id }) => readDelivery(context, id)));
-    t.same(await recoverDeliveries(context.db, LEASE_LIMITS), { released: 3, quarantined: [] });
+    t.same(await recover(context), { released: 3, quarantined: [] });
     for (const [index, ref] of refs.entries()) {
       const [name, deaths] = cases[index] as (typeof cases)[number];
       const row = await readDelivery(context, ref.id);
@@ -75,7 +80,7 @@ t.test(
     const [ref] = (await insertDueDeliveries(context, 1)) as [DeliveryRef];
     for (const deaths of [1, 2, 3, 4]) {
       await updateDelivery(context, ref.id, lost);
-      t.same(await recoverDeliveries(context.db, LEASE_LIMITS), { released: 1, quarantined: [] });
+      t.same(await recover(context), { released: 1, quarantined: [] });
       const row = await readDelivery(context, ref.id);
       t.match(row, {
         state: "pending",
@@ -91,7 +96,7 @@ t.test(
     }
     await updateDelivery(context, ref.id, lost);
     const quarantined = [{ ...ref, deaths: 5 }];
-    t.same(await recoverDeliveries(context.db, LEASE_LIMITS), { released: 0, quarantined });
+    t.same(await recover(context), { released: 0, quarantined });
     const failed = {
       state: "failed",
       attempts: 0,
@@ -102,11 +107,7 @@ t.test(
     };
     t.match(await readDelivery(context, ref.id), { ...failed, worker_id: null, lease: null });
     t.same(await readAttempts(context, ref.id), []);
-    t.same(
-      await recoverDeliveries(context.db, LEASE_LIMITS),
-      { released: 0, quarantined: [] },
-      "reported once",
-    );
+    t.same(await recover(context), { released: 0, quarantined: [] }, "reported once");
   },
 );
 
@@ -118,7 +119,7 @@ t.test("a locked delivery does not block the recovery of others", async (t) => {
   const raw = await connectRawClient(t, context.config.DATABASE_URL);
   await raw.query("begin");
   await raw.query("select 1 from delivery_queue where id = $1 for update", [held.id]);
-  t.match(await recoverDeliveries(context.db, LEASE_LIMITS), { released: 1 });
+  t.match(await recover(context), { released: 1 });
   await raw.query("commit");
   t.match(await readDelivery(context, other.id), { state: "pending", deaths: 1 });
   t.match(await readDelivery(context, held.id), { worker_id: "wrk_gone", deaths: 0 });

@@ -9,13 +9,16 @@ import {
   type ClaimedDelivery,
   claimDeliveries,
   claimSuspect,
+  createDeliveryPoll,
   type DeliveryKey,
-  pollDeliveries,
-  type QuarantinedDelivery,
-  recoverDeliveries,
   releaseClaim,
 } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
+import {
+  createLostDeliveryFinder,
+  type QuarantinedDelivery,
+  recoverDeliveries,
+} from "../../../src/store/events/recover-deliveries.ts";
 import { LEASE_LIMITS, lockRecovery } from "../../../src/store/processes/workers.ts";
 import type { BatchWriter } from "../batch-writer.ts";
 import type { Claim, ClaimQueue } from "../claim-loop.ts";
@@ -32,7 +35,7 @@ import { type DeliveryOutcome, postponed } from "./outcomes.ts";
  * unwritten: the outcome is decided (outcomes.ts). The batch writer deletes the row, or makes it wait for a retry.
  * suspect: it waits, and its dispatchers died repeatedly. `deliverSuspects` claims and finishes one at a time, without a slot.
  * A claimed row waits again without an attempt when the process stops, the queue is held, or its start comes too late, and
- * so does one whose call a shutdown aborts. `recoverQueue` makes the rows of a dead dispatcher wait again.
+ * so does one whose call a shutdown aborts. The recovery makes the rows of a dead dispatcher wait again.
  */
 
 interface DeliveriesParts {
@@ -61,6 +64,7 @@ export function createDeliveries(parts: DeliveriesParts) {
   setMaxListeners(0, aborting.signal); // one listener per call, which is no leak
   const running = new Set<Promise<void>>();
   const pacer = createStartPacer();
+  const pollDeliveries = createDeliveryPoll(db);
   const isStopped = () => stopping.signal.aborted || parts.isHeld();
 
   /** Starts the rows one by one: after a crash, deliveries whose outcome is not written yet are repeated. */
@@ -136,7 +140,7 @@ export function createDeliveries(parts: DeliveriesParts) {
     },
     sleepOf: ({ clientId }) => parts.sleepOf(clientId),
     async poll(last, limit) {
-      const keys = await pollDeliveries(db, last, limit);
+      const keys = await pollDeliveries(last, limit);
       return keys.map(({ after, ...key }) => ({ key, after }));
     },
     claim: (requests, token) =>
@@ -226,22 +230,22 @@ interface RecoveryParts {
   onQuarantined(delivery: QuarantinedDelivery): void;
 }
 
-/** Makes the rows of dead dispatchers wait again, or fails them. One dispatcher does it at a time. */
-export async function recoverQueue({
-  db,
-  log,
-  aliveForMs,
-  onQuarantined,
-}: RecoveryParts): Promise<"skipped" | undefined> {
-  // After a database outage every worker looks dead: one with a gap itself first waits for the others' heartbeats.
-  if (aliveForMs() < WORKER_DEAD_AFTER_MS) return "skipped";
-  const recovered = await db.transaction(async (tx) =>
-    (await lockRecovery(tx, "deliveries")) ? recoverDeliveries(tx, LEASE_LIMITS) : undefined,
-  );
-  if (!recovered) return undefined;
-  const { released, quarantined } = recovered;
-  quarantined.forEach(onQuarantined);
-  if (released + quarantined.length > 0)
-    log.warn("recovery.reclaimed", { released, quarantined: quarantined.length });
-  return undefined;
+/** Returns the recovery, which makes the rows of dead dispatchers wait again, or fails them. One dispatcher does it at a time. */
+export function createDeliveryRecovery({ db, log, aliveForMs, onQuarantined }: RecoveryParts) {
+  const findLost = createLostDeliveryFinder(db);
+  return async (): Promise<"skipped" | undefined> => {
+    // After a database outage every worker looks dead: one with a gap itself first waits for the others' heartbeats.
+    if (aliveForMs() < WORKER_DEAD_AFTER_MS) return "skipped";
+    const ids = await findLost(LEASE_LIMITS);
+    if (ids.length === 0) return undefined;
+    const recovered = await db.transaction(async (tx) =>
+      (await lockRecovery(tx, "deliveries")) ? recoverDeliveries(tx, ids, LEASE_LIMITS) : undefined,
+    );
+    if (!recovered) return undefined;
+    const { released, quarantined } = recovered;
+    quarantined.forEach(onQuarantined);
+    if (released + quarantined.length > 0)
+      log.warn("recovery.reclaimed", { released, quarantined: quarantined.length });
+    return undefined;
+  };
 }

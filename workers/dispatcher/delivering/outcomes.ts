@@ -5,8 +5,9 @@ import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import type { Metrics } from "../../../src/runtime/metrics.ts";
 import type { DeliveryError } from "../../../src/schema/stored-errors.ts";
-import type { ClaimedDelivery, QuarantinedDelivery } from "../../../src/store/events/claim-deliveries.ts";
+import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import type { AttemptRecord, DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
+import type { QuarantinedDelivery } from "../../../src/store/events/recover-deliveries.ts";
 
 /** The outcome of a delivery without its key and lease. */
 export type DeliveryOutcome = Pick<

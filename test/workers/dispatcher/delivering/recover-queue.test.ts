@@ -4,7 +4,7 @@ import t from "tap";
 import { MINUTE } from "../../../../src/runtime/durations.ts";
 import { createMetrics } from "../../../../src/runtime/metrics.ts";
 import type { DeliveryRef } from "../../../../src/store/events/events.ts";
-import { recoverQueue } from "../../../../workers/dispatcher/delivering/deliveries.ts";
+import { createDeliveryRecovery } from "../../../../workers/dispatcher/delivering/deliveries.ts";
 import { createQuarantineRecorder } from "../../../../workers/dispatcher/delivering/outcomes.ts";
 import { heartbeat } from "../../../../workers/heartbeat.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
@@ -41,9 +41,9 @@ const ORPHAN = {
 t.test("a worker with a recent heartbeat gap does not reclaim rows of others", async (t) => {
   const { context, parts, events } = await open(t);
   const [ref] = (await insertDueDeliveries(context, 1, ORPHAN)) as [DeliveryRef];
-  await recoverQueue({ ...parts, aliveForMs: () => 9_999 });
+  await createDeliveryRecovery({ ...parts, aliveForMs: () => 9_999 })();
   t.match(await readDelivery(context, ref.id), { worker_id: "wrk_gone" });
-  await recoverQueue({ ...parts, aliveForMs: () => 10_000 });
+  await createDeliveryRecovery({ ...parts, aliveForMs: () => 10_000 })();
   t.match(await readDelivery(context, ref.id), { state: "pending", deaths: 1, worker_id: null });
   t.same(events(), ["recovery.reclaimed"]);
 });
@@ -52,7 +52,7 @@ t.test("a recovery whose transaction is repeated logs and counts a quarantined d
   const { context, parts, lines, metrics } = await open(t);
   const [ref] = (await insertDueDeliveries(context, 1, { ...ORPHAN, deaths: 4 })) as [DeliveryRef];
   await insertDueDeliveries(context, 2, ORPHAN);
-  await recoverQueue({ ...parts, db: withRepeatedTransactions(context.db) });
+  await createDeliveryRecovery({ ...parts, db: withRepeatedTransactions(context.db) })();
   t.match(lines, [
     { level: "error", event: "delivery.quarantined", client: ref.clientId, event_id: ref.id, deaths: 5 },
     { level: "warn", event: "recovery.reclaimed", released: 2, quarantined: 1 },
@@ -64,7 +64,7 @@ t.test("a recovery whose transaction is repeated logs and counts a quarantined d
 t.test("a recovery whose transaction is repeated logs what it reclaimed once", async (t) => {
   const { context, parts, events } = await open(t);
   await insertDueDeliveries(context, 1, ORPHAN);
-  await recoverQueue({ ...parts, db: withRepeatedTransactions(context.db) });
+  await createDeliveryRecovery({ ...parts, db: withRepeatedTransactions(context.db) })();
   t.same(events(), ["recovery.reclaimed"]);
 });
 
