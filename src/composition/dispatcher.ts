@@ -7,7 +7,7 @@ import {
   SEND_LANES,
 } from "../../workers/dispatcher/concurrency-limiter.ts";
 import { createEventDeliverer, refreshBreakers } from "../../workers/dispatcher/delivering/deliver-event.ts";
-import { createDeliveries, recoverQueue } from "../../workers/dispatcher/delivering/deliveries.ts";
+import { createDeliveries, createDeliveryRecovery } from "../../workers/dispatcher/delivering/deliveries.ts";
 import {
   createAttemptRecorder,
   createQuarantineRecorder,
@@ -21,13 +21,9 @@ import {
   createSendRecorder,
 } from "../../workers/dispatcher/sending/outcomes.ts";
 import { createPlatformAvailability } from "../../workers/dispatcher/sending/platform-availability.ts";
+import { createSendRecovery } from "../../workers/dispatcher/sending/recovery.ts";
 import { createMessageSender } from "../../workers/dispatcher/sending/send-message.ts";
-import {
-  createSendRecovery,
-  createSends,
-  withoutPlatformIds,
-  writeSends,
-} from "../../workers/dispatcher/sending/sends.ts";
+import { createSends, withoutPlatformIds, writeSends } from "../../workers/dispatcher/sending/sends.ts";
 import { heartbeat } from "../../workers/heartbeat.ts";
 import { type Breakers, createBreakers } from "../queue/breakers.ts";
 import { createQueueHold } from "../queue/queue-hold.ts";
@@ -119,7 +115,7 @@ function dispatcherWorkers(container: DependencyContainer): Worker[] {
         hold,
         events.consumer,
         events.loop,
-        everySecond("delivery_recovery", () => recoverQueue({ db, log, aliveForMs, onQuarantined })),
+        everySecond("delivery_recovery", createDeliveryRecovery({ db, log, aliveForMs, onQuarantined })),
         everySecond("suspect_deliveries", events.deliveries.deliverSuspects),
         everySecond("breaker_check", () => refreshBreakers({ db, breakers })),
         messages.consumer,

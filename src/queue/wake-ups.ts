@@ -5,7 +5,7 @@ import { SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/log.ts";
 import { createOutageLogger } from "../runtime/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
-import type { Database, Queryable } from "../store/database/database.ts";
+import type { Database, Queryable, TransactionLimits } from "../store/database/database.ts";
 import { awaitConnection, type ReadConnector, type RedisClient } from "./redis.ts";
 
 /**
@@ -126,11 +126,12 @@ function deferUntilCommit(notifier: EventNotifier): EventNotifier & { release():
 export async function notifyAfterCommit<T>(
   { db, notifier }: { db: Database; notifier: EventNotifier },
   work: (tx: Queryable, deferredNotifier: EventNotifier) => Promise<T>,
+  limits?: TransactionLimits,
 ): Promise<T> {
   const { result, deferredNotifier } = await db.transaction(async (tx) => {
     const deferredNotifier = deferUntilCommit(notifier);
     return { result: await work(tx, deferredNotifier), deferredNotifier };
-  });
+  }, limits);
   deferredNotifier.release();
   return result;
 }

@@ -1,6 +1,6 @@
 import { firstIdAt } from "../../runtime/ids.ts";
-import { type Queryable, sql } from "../database/database.ts";
-import { IS_QUARANTINED, isLeaseExpired, LEASE_LIMITS } from "../processes/workers.ts";
+import { type Queryable, type Statement, sql } from "../database/database.ts";
+import { isLeaseExpired, LEASE_LIMITS } from "../processes/workers.ts";
 import {
   FINISHED_AT,
   SETTLED_COLUMNS,
@@ -11,28 +11,24 @@ import {
   UNLEASED_STATES,
   UNSETTLED_STATUSES,
 } from "./lifecycle.ts";
+import { columnsOf, lockFound, OVERDUE, type RecoveryStep, type SendRef } from "./overdue-sends.ts";
 
 /** Everything here spans all clients: it fails messages that can no longer be sent. */
 
 /**
- * `error` and `code` are the SQL of the reason. An `unknown` send sets outcome_unknown: a status webhook may still arrive.
+ * Fails the sends `s` of the SQL `from`. `error` and `code` are the SQL of the reason. An `unknown` send sets outcome_unknown: a
+ * status webhook may still arrive.
  */
-const failStatement = (condition: string, { error, code }: { error: string; code: string }) => `
+const failStatement = (from: string, { error, code }: { error: string; code: string }) => `
   with over as materialized (
     select
-      s.client_id, s.id, s.attempts, s.started_at, s.platform_message_id, s.state = 'unknown' as is_unknown,
+      s.row, s.client_id, s.id, s.attempts, s.started_at, s.platform_message_id, s.state = 'unknown' as is_unknown,
       ${error} as error, ${code} as error_code
-    from sends s
-    join channels c on c.client_id = s.client_id and c.id = s.channel_id
-    where ${condition}
-    limit 500
-    for update of s skip locked
+    from ${from}
   ),
   deleted as (
     delete from sends s
-    using over o
-    where s.client_id = o.client_id
-    and s.id = o.id
+    where s.ctid = any(array(select row from over))
   )
   update messages m
   set
@@ -52,116 +48,54 @@ const failStatement = (condition: string, { error, code }: { error: string; code
   and m.status in ${UNSETTLED_STATUSES}
   returning ${SETTLED_COLUMNS}`;
 
-/** A StoredError in the first two parameters. */
-const FIRST_PARAMETERS = { error: "$1", code: "$2" };
+const IS_CONNECTED = `exists (
+      select
+      from channels c
+      where c.client_id = s.client_id
+      and c.id = s.channel_id
+      and c.status = 'connected'
+    )`;
 
-const FAIL_UNKNOWN = sql(
-  failStatement("s.state = 'unknown' and s.next_attempt_at <= now()", FIRST_PARAMETERS),
-);
+/** A StoredError in these two parameters. */
+const GIVEN_ERROR = { error: "$3", code: "$4" };
 
-/** The last error of the send, or a StoredError in the first two parameters when it has none. */
+/** The last error of the send, or the given one when it has none. */
 const LAST_ERROR = {
-  error: "coalesce(s.last_error, $1)",
-  code: "case when s.last_error is null then $2 else s.last_error_code end",
+  error: "coalesce(s.last_error, $3)",
+  code: "case when s.last_error is null then $4 else s.last_error_code end",
 };
 
-const FAIL_EXPIRED = sql(
-  failStatement(`s.state in ${UNLEASED_STATES} and s.expires_at <= now()`, {
-    error: `case when c.status <> 'connected' then $3 else ${LAST_ERROR.error} end`,
-    code: `case when c.status <> 'connected' then $4 else ${LAST_ERROR.code} end`,
-  }),
-);
+/** The error of a channel that is not connected in the next two parameters; of other channels the last error. */
+const LAST_ERROR_OF_CONNECTED = {
+  error: `case when ${IS_CONNECTED} then ${LAST_ERROR.error} else $5 end`,
+  code: `case when ${IS_CONNECTED} then ${LAST_ERROR.code} else $6 end`,
+};
 
-/**
- * Finds each channel with one index access: a scan of all sends would take longer the more of them wait. The sends of a batch
- * stay: the batch is paused.
- */
-const LIST_DISCONNECTED_CHANNELS = sql(`
-  with recursive found as (
-    (
-      select channel_id
-      from sends
-      order by channel_id
-      limit 1
-    )
-    union all
-    select (
-      select s.channel_id
-      from sends s
-      where s.channel_id > f.channel_id
-      order by s.channel_id
-      limit 1
-    )
-    from found f
-    where f.channel_id is not null
-  )
-  select c.id
-  from found f
-  join channels c on c.id = f.channel_id and c.status = 'disconnected'`);
+const failOverdue = (step: FailingStep, error: { error: string; code: string }) =>
+  sql(failStatement(lockFound({ clientIds: "$1", ids: "$2", condition: OVERDUE[step] }, "s.*"), error));
 
-const FAIL_DISCONNECTED = sql(
-  failStatement(
-    `s.channel_id = any($3) and s.batch_id = '' and s.state in ${UNLEASED_STATES} and c.status = 'disconnected'`,
-    FIRST_PARAMETERS,
-  ),
-);
+/** Steps of the recovery that fail sends. */
+export type FailingStep = Extract<RecoveryStep, `fail_${string}`>;
 
-const FAIL_QUARANTINED = sql(failStatement(`s.state = 'waiting' and s.${IS_QUARANTINED}`, FIRST_PARAMETERS));
+const FAIL: Readonly<Record<FailingStep, Statement>> = {
+  fail_unknown: failOverdue("fail_unknown", GIVEN_ERROR),
+  fail_expired: failOverdue("fail_expired", LAST_ERROR_OF_CONNECTED),
+  fail_quarantined: failOverdue("fail_quarantined", GIVEN_ERROR),
+  fail_expired_in_batch: failOverdue("fail_expired_in_batch", LAST_ERROR),
+  fail_disconnected: failOverdue("fail_disconnected", GIVEN_ERROR),
+};
 
-/** Fails unknown sends whose status did not arrive in time. */
-export const failUnknown = (tx: Queryable, { error, error_code }: StoredError): Promise<SettledSend[]> =>
-  tx.query<SettledSend>(FAIL_UNKNOWN, [error, error_code]);
-
-/** Fails expired sends with their last error, or with `unconnected` when their channel is not connected. */
-export const failExpired = (
+/** Fails those of these sends for which the condition of the step holds; `errors` are those of the statement, in order. */
+export const failSends = (
   tx: Queryable,
-  { expired, unconnected }: { expired: StoredError; unconnected: StoredError },
+  step: FailingStep,
+  refs: readonly SendRef[],
+  errors: readonly StoredError[],
 ): Promise<SettledSend[]> =>
-  tx.query<SettledSend>(
-    FAIL_EXPIRED,
-    [expired, unconnected].flatMap(({ error, error_code }) => [error, error_code]),
-  );
-
-/** Fails single sends whose channel was disconnected. */
-export async function failDisconnected(
-  tx: Queryable,
-  { error, error_code }: StoredError,
-): Promise<SettledSend[]> {
-  const channels = await tx.query<{ id: string }>(LIST_DISCONNECTED_CHANNELS);
-  if (channels.length === 0) return [];
-  return tx.query<SettledSend>(FAIL_DISCONNECTED, [error, error_code, channels.map(({ id }) => id)]);
-}
-
-const LIST_EXPIRED_BATCHES = sql(`
-  select client_id, id
-  from batches
-  where finished_at is null
-  and status in ('running', 'cancelled')
-  and expires_at <= now()
-  limit 10`);
-
-const FAIL_EXPIRED_OF_BATCH = sql(
-  failStatement(
-    `s.client_id = $3 and s.batch_id = $4 and s.batch_id <> '' and s.state in ${UNLEASED_STATES}`,
-    LAST_ERROR,
-  ),
-);
-
-/** Fails sends of batches that have expired, with their last error. A batch that is paused does not expire. */
-export async function failExpiredOfBatches(
-  tx: Queryable,
-  { error, error_code }: StoredError,
-): Promise<SettledSend[]> {
-  const batches = await tx.query<{ client_id: string; id: string }>(LIST_EXPIRED_BATCHES);
-  const failed: SettledSend[] = [];
-  for (const { client_id, id } of batches)
-    failed.push(...(await tx.query<SettledSend>(FAIL_EXPIRED_OF_BATCH, [error, error_code, client_id, id])));
-  return failed;
-}
-
-/** Fails sends whose dispatchers died before they sent anything. */
-export const failQuarantined = (tx: Queryable, { error, error_code }: StoredError): Promise<SettledSend[]> =>
-  tx.query<SettledSend>(FAIL_QUARANTINED, [error, error_code]);
+  tx.query<SettledSend>(FAIL[step], [
+    ...columnsOf(refs),
+    ...errors.flatMap(({ error, error_code }) => [error, error_code]),
+  ]);
 
 /** Selects messages of a client: those accepted before this time, and not scheduled for it or later. */
 export interface DiscardScope {
@@ -180,7 +114,19 @@ const IS_DISCARDABLE = `(
       or s.state = 'claimed' and s.sending_at is null and ${isLeaseExpired("s")}
     )`;
 
-const DISCARD = sql(failStatement(`${IS_IN_SCOPE} and ${IS_DISCARDABLE}`, { error: "$6", code: "$7" }));
+const DISCARD = sql(
+  failStatement(
+    `(
+      select s.ctid as row, s.*
+      from sends s
+      where ${IS_IN_SCOPE}
+      and ${IS_DISCARDABLE}
+      limit 500
+      for update of s skip locked
+    ) s`,
+    { error: "$6", code: "$7" },
+  ),
+);
 
 const COUNT = sql(`
   select count(*)::integer as total, (count(*) filter (where ${IS_DISCARDABLE}))::integer as discardable

@@ -1,20 +1,17 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { deathsAfterExpiry, isLeaseExpired, type LeaseLimits } from "../processes/workers.ts";
+import { deathsAfterExpiry, type LeaseLimits } from "../processes/workers.ts";
 import { appendAttempt, SETTLED_COLUMNS, type SettledSend, sendingStep } from "./lifecycle.ts";
+import { columnsOf, lockFound, OVERDUE, type SendRef } from "./overdue-sends.ts";
 
 /** Everything here spans all clients: it recovers sends that a dead dispatcher had claimed. */
+
+const FOUND = { clientIds: "$3", ids: "$4" };
 
 /** A send whose request was not written is due again immediately and counts the death of a dispatcher that has died. */
 const REQUEUE_UNSTARTED = sql(`
   with lost as materialized (
-    select s.client_id, s.id, ${deathsAfterExpiry("s")} as deaths
-    from sends s
-    where s.state = 'claimed'
-    and s.sending_at is null
-    and ${isLeaseExpired("s")}
-    order by s.id
-    limit 1000
-    for update of s skip locked
+    select s.row, s.deaths
+    from ${lockFound({ ...FOUND, condition: OVERDUE.requeue_unstarted }, `${deathsAfterExpiry("s")} as deaths`)}
   )
   update sends s
   set
@@ -24,8 +21,7 @@ const REQUEUE_UNSTARTED = sql(`
     lease = null,
     claimed_at = null
   from lost l
-  where s.client_id = l.client_id
-  and s.id = l.id
+  where s.ctid = l.row
   returning 1 as one`);
 
 /**
@@ -34,26 +30,22 @@ const REQUEUE_UNSTARTED = sql(`
  */
 const MARK_UNKNOWN = sql(`
   with lost as materialized (
-    select s.client_id, s.id, s.attempts + 1 as attempts, s.started_at, s.sending_at, s.platform_message_id
-    from sends s
-    where s.state = 'claimed'
-    and s.sending_at is not null
-    and ${isLeaseExpired("s")}
-    order by s.id
-    limit 500
-    for update of s skip locked
+    select s.*
+    from ${lockFound(
+      { ...FOUND, condition: OVERDUE.mark_unknown },
+      "s.client_id, s.id, s.attempts + 1 as attempts, s.started_at, s.sending_at, s.platform_message_id",
+    )}
   ),
   doubted as (
     update sends s
     set
       state = 'unknown',
       attempts = l.attempts,
-      next_attempt_at = now() + $3 * interval '1 millisecond',
+      next_attempt_at = now() + $5 * interval '1 millisecond',
       worker_id = null,
       claimed_at = null
     from lost l
-    where s.client_id = l.client_id
-    and s.id = l.id
+    where s.ctid = l.row
   )
   update messages m
   set
@@ -65,7 +57,7 @@ const MARK_UNKNOWN = sql(`
     attempts = l.attempts,
     platform_attempts = ${appendAttempt(
       "m.platform_attempts",
-      "jsonb_build_object('attempt', l.attempts, 'at', l.sending_at, 'outcome', 'unknown', 'error', $4::text)",
+      "jsonb_build_object('attempt', l.attempts, 'at', l.sending_at, 'outcome', 'unknown', 'error', $6::text)",
     )},
     platform_message_id = coalesce(m.platform_message_id, l.platform_message_id)
   from lost l
@@ -74,21 +66,29 @@ const MARK_UNKNOWN = sql(`
   and m.id = l.id
   returning ${SETTLED_COLUMNS}, m.status`);
 
-/** Makes sends due again that a dead dispatcher had not begun to send; returns how many. */
+const valuesOf = ({ deadAfter, maxLeaseMs }: LeaseLimits, refs: readonly SendRef[]) => [
+  deadAfter,
+  maxLeaseMs,
+  ...columnsOf(refs),
+];
+
+/** Makes those of these sends due again that a dead dispatcher had not begun to send; returns how many. */
 export async function requeueUnstartedSends(
   tx: Queryable,
-  { deadAfter, maxLeaseMs }: LeaseLimits,
+  refs: readonly SendRef[],
+  limits: LeaseLimits,
 ): Promise<number> {
-  const rows = await tx.query(REQUEUE_UNSTARTED, [deadAfter, maxLeaseMs]);
+  const rows = await tx.query(REQUEUE_UNSTARTED, valuesOf(limits, refs));
   return rows.length;
 }
 
 /**
- * Marks sends that a dead dispatcher may have sent as unknown; their status is awaited for `waitMs`
+ * Marks those of these sends that a dead dispatcher may have sent as unknown; their status is awaited for `waitMs`
  * milliseconds. `error` is that of their attempts, as JSON.
  */
 export const markSendsUnknown = (
   tx: Queryable,
-  { deadAfter, maxLeaseMs, waitMs, error }: LeaseLimits & { waitMs: number; error: string },
+  refs: readonly SendRef[],
+  { waitMs, error, ...limits }: LeaseLimits & { waitMs: number; error: string },
 ): Promise<(SettledSend & { status: string })[]> =>
-  tx.query(MARK_UNKNOWN, [deadAfter, maxLeaseMs, waitMs, error]);
+  tx.query(MARK_UNKNOWN, [...valuesOf(limits, refs), waitMs, error]);

@@ -19,9 +19,9 @@ export const QUEUE_STARTED = `
  */
 const START_DUE = sql(`
   with due as materialized (
-    select d.client_id, d.id, nextval('sends_place_seq') as place
+    select d.row, nextval('sends_place_seq') as place
     from (
-      select client_id, id
+      select ctid as row
       from sends
       where state = 'scheduled'
       and batch_id = ''
@@ -35,8 +35,7 @@ const START_DUE = sql(`
     update sends s
     set state = 'behind', place = d.place
     from due d
-    where s.client_id = d.client_id
-    and s.id = d.id
+    where s.ctid = d.row
     returning s.client_id, s.id, s.channel_id, s.batch_id, s.recipient
   ),
   queued as (${QUEUE_STARTED}

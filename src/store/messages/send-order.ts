@@ -20,14 +20,15 @@ export const isBlockingLaterSends = (send: string, maxRetryMs: string): string =
 /**
  * Releases the first `behind` send to each person of the CTE `people`, unless an earlier send blocks it. It keeps the time of
  * its acceptance, so that it goes before the sends that were accepted later. The lock allows a concurrent acceptance of
- * a message that waits for this one.
+ * a message that waits for this one. The order and the limit of each lookup keep Postgres from reading all sends of a channel,
+ * whatever its statistics say; `people` has at most MAX_RELEASED_PEOPLE rows, so that even that would end.
  */
 const RELEASE_FIRST = `
   first as materialized (
-    select s.client_id, s.id
+    select s.row
     from people p
     cross join lateral (
-      select client_id, id, channel_id, batch_id, recipient, place
+      select client_id, id, place
       from sends
       where channel_id = p.channel_id
       and batch_id = p.batch_id
@@ -36,26 +37,32 @@ const RELEASE_FIRST = `
       order by place
       limit 1
     ) n
-    join sends s on s.client_id = n.client_id and s.id = n.id
-    where s.state = 'behind'
-    and not exists (
-      select
+    left join lateral (
+      select earlier.place
       from sends earlier
-      where earlier.channel_id = n.channel_id
-      and earlier.batch_id = n.batch_id
-      and earlier.recipient = n.recipient
+      where earlier.channel_id = p.channel_id
+      and earlier.batch_id = p.batch_id
+      and earlier.recipient = p.recipient
       and earlier.place < n.place
       and ${isBlockingLaterSends("earlier", "$1")}
-    )
-    order by s.id
-    for no key update of s skip locked
+      order by earlier.place desc
+      limit 1
+    ) blocking on true
+    cross join lateral (
+      select ctid as row
+      from sends
+      where client_id = n.client_id
+      and id = n.id
+      and state = 'behind'
+      and blocking.place is null
+      limit 1
+      for no key update skip locked
+    ) s
   ),
   released as (
     update sends s
     set state = 'waiting'
-    from first f
-    where s.client_id = f.client_id
-    and s.id = f.id
+    where s.ctid = any(array(select row from first))
     returning s.client_id, s.channel_id, s.batch_id, s.next_attempt_at
   )`;
 
@@ -81,22 +88,26 @@ export interface ChannelRecipient {
   recipient: string;
 }
 
+const MAX_RELEASED_PEOPLE = 100;
+
 /** Spans all clients: releases the next send to each of these people, unless an earlier one blocks it. Returns their keys. */
 export async function releaseNextSends(
   tx: Queryable,
   recipients: readonly ChannelRecipient[],
 ): Promise<DueSendKey[]> {
-  if (recipients.length === 0) return [];
-  const values = [
+  const released: DueSendKey[] = [];
+  for (let index = 0; index < recipients.length; index += MAX_RELEASED_PEOPLE)
+    released.push(...(await releaseNext(tx, recipients.slice(index, index + MAX_RELEASED_PEOPLE))));
+  return released;
+}
+
+const releaseNext = (tx: Queryable, recipients: readonly ChannelRecipient[]): Promise<DueSendKey[]> =>
+  tx.query<DueSendKey>(RELEASE_NEXT, [
     MAX_BLOCKING_RETRY_MS,
     recipients.map(({ channel_id }) => channel_id),
     recipients.map(({ batch_id }) => batch_id),
     recipients.map(({ recipient }) => recipient),
-  ];
-  return tx.query<DueSendKey>(RELEASE_NEXT, values);
-}
-
-const MAX_CHECKED_PEOPLE = 1_000;
+  ]);
 
 /** Finds each person with one index access, from the one after ($2, $3, $4) on. */
 const RELEASE_MISSED = sql(`
@@ -124,7 +135,7 @@ const RELEASE_MISSED = sql(`
   people as materialized (
     select channel_id, batch_id, recipient
     from found
-    limit ${MAX_CHECKED_PEOPLE}
+    limit ${MAX_RELEASED_PEOPLE}
   ),
   last_person as (
     select channel_id, batch_id, recipient
@@ -155,5 +166,5 @@ export async function releaseMissedSends(
 ): Promise<ChannelRecipient | undefined> {
   const values = [MAX_BLOCKING_RETRY_MS, last?.channel_id ?? "", last?.batch_id ?? "", last?.recipient ?? ""];
   const [row] = await tx.query<CheckedPeople>(RELEASE_MISSED, values);
-  return row && row.checked === MAX_CHECKED_PEOPLE ? row : undefined;
+  return row && row.checked === MAX_RELEASED_PEOPLE ? row : undefined;
 }

@@ -142,10 +142,10 @@ const LOCK = sql(
 );
 
 /**
- * False while another process recovers the queue. The lock ends with the transaction: a session lock would leak through a
- * pooler.
+ * False while another process does this work of the recovery. The lock ends with the transaction: a session lock would leak
+ * through a pooler.
  */
-export async function lockRecovery(tx: Queryable, queue: "deliveries" | "sends"): Promise<boolean> {
-  const [row] = await tx.query<{ isLocked: boolean }>(LOCK, [queue]);
+export async function lockRecovery(tx: Queryable, work: string): Promise<boolean> {
+  const [row] = await tx.query<{ isLocked: boolean }>(LOCK, [work]);
   return row?.isLocked ?? false;
 }

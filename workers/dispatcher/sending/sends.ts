@@ -1,20 +1,9 @@
 import { type EventDraft, recordEvents } from "../../../src/domain/events/record-events.ts";
-import {
-  CHANNEL_DISCONNECTED,
-  EXPIRED,
-  type MessageError,
-  OUTCOME_UNKNOWN,
-  QUARANTINED,
-  toStoredError,
-  UNKNOWN_ATTEMPT_ERRORS,
-} from "../../../src/domain/messages/message-errors.ts";
-import { messageStatus, sendResult } from "../../../src/domain/messages/send-outcomes.ts";
 import type { Rates } from "../../../src/queue/rates.ts";
 import { type EventNotifier, notifyAfterCommit } from "../../../src/queue/wake-ups.ts";
-import { WORKER_DEAD_AFTER_MS } from "../../../src/runtime/deadlines.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import type { TrackedWork, WorkTracker } from "../../../src/runtime/watchdog.ts";
-import type { Database, Queryable } from "../../../src/store/database/database.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 import {
   type ClaimedSend,
   claimSends,
@@ -23,23 +12,8 @@ import {
   releaseSendClaim,
   type SendKey,
 } from "../../../src/store/messages/claim-sends.ts";
-import {
-  failDisconnected,
-  failExpired,
-  failExpiredOfBatches,
-  failQuarantined,
-  failUnknown,
-} from "../../../src/store/messages/fail-sends.ts";
 import { finishSends, type SendFinish } from "../../../src/store/messages/finish-sends.ts";
-import type { SettledSend } from "../../../src/store/messages/lifecycle.ts";
-import { markSendsUnknown, requeueUnstartedSends } from "../../../src/store/messages/recover-sends.ts";
-import { startDueSends } from "../../../src/store/messages/scheduled-sends.ts";
-import {
-  type ChannelRecipient,
-  releaseMissedSends,
-  releaseNextSends,
-} from "../../../src/store/messages/send-order.ts";
-import { LEASE_LIMITS, lockRecovery } from "../../../src/store/processes/workers.ts";
+import { releaseNextSends } from "../../../src/store/messages/send-order.ts";
 import type { BatchWriter } from "../batch-writer.ts";
 import type { Claim, ClaimQueue, KeyRequest } from "../claim-loop.ts";
 import { type ConcurrencyLimiter, type SendLane, sendLaneOf } from "../concurrency-limiter.ts";
@@ -263,102 +237,3 @@ export function withoutPlatformIds(send: FinishedSend): FinishedSend | undefined
   if (send.platform_message_id === null && send.caption_message_id === null) return undefined;
   return { ...send, platform_message_id: null, caption_message_id: null };
 }
-
-export interface SendRecoveryParts {
-  db: Database;
-  log: Log;
-  /** Notifies of the events. */
-  notifier: EventNotifier;
-  /** Milliseconds for which this worker's heartbeats have had no gap. */
-  aliveForMs(): number;
-  /** Milliseconds that a send of unknown outcome waits for a status webhook. */
-  unknownTimeoutMs: number;
-  /** Called for each message that failed and is not retried. */
-  onAbandoned(row: SettledSend, error: MessageError): void;
-  /** Called with the keys of scheduled sends whose time has come. */
-  onReleased(keys: readonly DueSendKey[]): void;
-}
-
-/** Scheduled sends whose time has come, in each run: many of one client delay those of others by seconds only. */
-const MAX_STARTED_SENDS = 5_000;
-
-/**
- * Returns the recovery, which runs once a second. It makes the sends of dead dispatchers wait again, or unknown, fails sends
- * that waited too long, starts scheduled ones, and releases those that wait behind one that has ended. One dispatcher does
- * it at a time.
- */
-export function createSendRecovery(parts: SendRecoveryParts): () => Promise<void> {
-  let lastChecked: ChannelRecipient | undefined;
-  return async () => {
-    const found = await notifyAfterCommit(parts, async (tx, notifier) => {
-      const isLocked = await lockRecovery(tx, "sends");
-      return isLocked ? recoverOnce(tx, { ...parts, notifier }, lastChecked) : undefined;
-    });
-    if (!found) return;
-    lastChecked = found.lastChecked;
-    parts.onReleased(found.released);
-    reportRecovered(parts, found);
-  };
-}
-
-type Recovered = Awaited<ReturnType<typeof recoverOnce>>;
-
-async function recoverOnce(tx: Queryable, parts: SendRecoveryParts, last: ChannelRecipient | undefined) {
-  // After a database outage every worker looks dead: one with a gap itself first waits for the others' heartbeats.
-  const canJudgeOthers = parts.aliveForMs() >= WORKER_DEAD_AFTER_MS;
-  const expired = canJudgeOthers ? await recoverExpired(tx, parts) : { requeued: 0, interrupted: [] };
-  const { unknown, unsent } = await failOverdue(tx);
-  const abandoned = [...unknown, ...unsent];
-  const events = [
-    ...expired.interrupted.map((row) => sendResult(row, OUTCOME_BY_STATUS[row.status] ?? "accepted")),
-    ...unknown.map(toFailedEvent),
-    ...unsent.flatMap((row) => [sendResult(row, "rejected", errorOf(row)), toFailedEvent(row)]),
-  ];
-  await recordEvents(tx, events, parts.notifier);
-  const started = await startDueSends(tx, MAX_STARTED_SENDS);
-  const released = await releaseNextSends(tx, [...expired.interrupted, ...abandoned, ...started]);
-  return { ...expired, abandoned, released, lastChecked: await releaseMissedSends(tx, last) };
-}
-
-/** Sends without a started request wait again; those with one become unknown and are never sent again. */
-async function recoverExpired(tx: Queryable, { unknownTimeoutMs }: SendRecoveryParts) {
-  const requeued = await requeueUnstartedSends(tx, LEASE_LIMITS);
-  const error = JSON.stringify(UNKNOWN_ATTEMPT_ERRORS.interrupted);
-  const interrupted = await markSendsUnknown(tx, { ...LEASE_LIMITS, waitMs: unknownTimeoutMs, error });
-  return { requeued, interrupted };
-}
-
-/** A status webhook may have arrived meanwhile; it decides whether the platform accepted the message. */
-const OUTCOME_BY_STATUS: Readonly<Record<string, "unknown" | "rejected">> = {
-  unknown: "unknown",
-  failed: "rejected",
-};
-
-/** Fails sends that waited too long for a status, for their channel or for their turn, or are quarantined. */
-async function failOverdue(tx: Queryable) {
-  const [unconnected, expired] = [toStoredError(CHANNEL_DISCONNECTED), toStoredError(EXPIRED)];
-  const unknown = await failUnknown(tx, toStoredError(OUTCOME_UNKNOWN));
-  const unsent = [
-    ...(await failExpired(tx, { expired, unconnected })),
-    ...(await failExpiredOfBatches(tx, expired)),
-    ...(await failDisconnected(tx, unconnected)),
-    ...(await failQuarantined(tx, toStoredError(QUARANTINED))),
-  ];
-  return { unknown, unsent };
-}
-
-function reportRecovered(
-  { log, onAbandoned }: SendRecoveryParts,
-  { requeued, interrupted, abandoned }: Recovered,
-): void {
-  for (const { client_id: client, id, channel_id: channel, platform } of interrupted)
-    log.warn("message.interrupted", { client, message_id: id, channel, platform });
-  if (requeued + interrupted.length > 0)
-    log.warn("recovery.reclaimed", { lane: "outbound", released: requeued, unknown: interrupted.length });
-  for (const row of abandoned) onAbandoned(row, errorOf(row));
-}
-
-const errorOf = ({ error }: SettledSend): MessageError => JSON.parse(error ?? "{}");
-
-const toFailedEvent = (row: SettledSend): EventDraft =>
-  messageStatus(row, "failed", { at: new Date(), error: errorOf(row) });
