@@ -206,7 +206,6 @@ function createMessageSending(parts: ClaimingParts & { rates: Rates }) {
   const sends = createSends({
     worker,
     db,
-    log,
     limiter,
     rates,
     availability: createPlatformAvailability(log),

@@ -1,6 +1,6 @@
 import { COMMIT_IN_MEMORY, type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/events.ts";
-import { IS_HELD, IS_NOT_HELD } from "../processes/queue-hold.ts";
+import { IS_NOT_HELD } from "../processes/queue-hold.ts";
 import { IS_NOT_QUARANTINED, IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/workers.ts";
 import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 
@@ -49,8 +49,8 @@ const selectKeys = (name: string, condition: string, last: string) => `${name} a
 const MAX_POLLED_SUSPECTS = 100;
 
 /**
- * SQL: true when the sends of this batch may be claimed. Those of a cancelled one are the rest of what was in flight: cancelling
- * has deleted all others. A finished one has a send when the dispatcher of an unknown one reports that it was not sent.
+ * SQL: true when sends of this batch may be claimed; of a cancelled one those that `isStillToBeSent`. A finished one has a send
+ * when the dispatcher of an unknown one reports that it was not sent.
  */
 const isBatchActive = (clientId: string, batchId: string): string => `(
     ${batchId} = ''
@@ -64,7 +64,20 @@ const isBatchActive = (clientId: string, batchId: string): string => `(
     )
   )`;
 
-/** Its cost is the number of keys, not of sends. */
+/**
+ * SQL: false for what comes back as waiting to a batch that was cancelled: the supervision cancels it. A message of which a part
+ * was sent is finished. The scalar subquery is evaluated once for each key, and not for single messages.
+ */
+const isStillToBeSent = (send: string, key: string): string => `(
+          ${key}.batch_id = ''
+          or ${send}.parts_sent > 0
+          or ${statusOfBatch(key)} <> 'cancelled'
+        )`;
+
+const statusOfBatch = (key: string): string =>
+  `(select b.status from batches b where b.client_id = ${key}.client_id and b.id = ${key}.batch_id)`;
+
+/** Its cost is the number of keys, not of sends. It may return a cancelled batch of which a claim takes nothing. */
 const POLL = sql(`
   with recursive ${selectKeys("keys", IS_NOT_SUSPECT, "($1, $2)")},
   ${selectKeys("suspects", IS_SUSPECT, "('', '')")},
@@ -142,6 +155,7 @@ const selectDue = (condition: string) => `
         and s.batch_id = wanted.batch_id
         and s.state = 'waiting'
         and (s.expires_at > now()) is true
+        and ${isStillToBeSent("s", "wanted")}
         and ${condition}
         order by s.next_attempt_at, s.place
         limit wanted.max
@@ -260,7 +274,7 @@ export interface SendMark {
 
 /**
  * A send with a lease is `claimed` or `unknown`. The condition does not name `claimed`: the planner would search all claimed
- * sends instead of looking each one up by its key.
+ * sends instead of looking each one up by its key. A send of which nothing was sent does not start once its batch is paused or cancelled.
  */
 const MARK_SENDING = sql(`
   with input as materialized (
@@ -286,19 +300,18 @@ const MARK_SENDING = sql(`
     and s.id = i.id
     and s.lease = i.lease
     and s.state <> 'unknown'
+    and (
+      s.batch_id = ''
+      or i.parts_sent > 0
+      or ${statusOfBatch("s")} not in ('paused', 'cancelled')
+    )
     returning s.id
   )
-  select coalesce(array_agg(id), '{}') as "markedIds", ${IS_HELD} as "isHeld"
+  select coalesce(array_agg(id), '{}') as "markedIds"
   from marked`);
 
-interface MarkResult {
-  /** Ids of the sends whose lease is still valid: no other dispatcher may send them from now on. */
-  markedIds: string[];
-  /** True while the queue is held: then no send is marked, and one that was claimed before does not start. */
-  isHeld: boolean;
-}
-
-export async function markSending(db: Queryable, marks: readonly SendMark[]): Promise<MarkResult> {
-  const [row] = await db.query<MarkResult>(MARK_SENDING, [JSON.stringify(sortById(marks))]);
-  return row as MarkResult;
+/** Returns the ids of the sends that may start: no other dispatcher may send them from now on. */
+export async function markSending(db: Queryable, marks: readonly SendMark[]): Promise<string[]> {
+  const [row] = await db.query<{ markedIds: string[] }>(MARK_SENDING, [JSON.stringify(sortById(marks))]);
+  return row?.markedIds ?? [];
 }

@@ -101,6 +101,18 @@ const FINISH = sql(`
     where h.outcome in ('unknown', 'waiting')
     and s.ctid = h.row
   ),
+  -- A send was unknown when its cancelled batch ended: the supervision cancels it, and ends the batch again.
+  reopened as (
+    update batches b
+    set finished_at = null
+    from held h
+    where h.is_counted
+    and h.outcome = 'waiting'
+    and h.batch_id <> ''
+    and b.client_id = h.client_id
+    and b.id = h.batch_id
+    and b.status = 'cancelled'
+  ),
   recorded as (
     update messages m
     set

@@ -13,9 +13,9 @@ export const MESSAGE_TRANSITIONS = {
   queued: ["accepted", "sent", "delivered", "read", "failed", "unknown", "cancelled"],
   /**
    * The platform may have accepted the message. After SEND_UNKNOWN_SECONDS it fails with `outcome_unknown`,
-   * but status webhooks still move it as if it were unknown.
+   * but status webhooks still move it as if it were unknown. One that was not sent after all can be cancelled.
    */
-  unknown: ["accepted", "sent", "delivered", "read", "failed"],
+  unknown: ["accepted", "sent", "delivered", "read", "failed", "cancelled"],
   accepted: ["sent", "delivered", "read", "failed"],
   sent: ["delivered", "read", "failed"],
   delivered: ["read"],
