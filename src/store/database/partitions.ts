@@ -99,6 +99,36 @@ async function createNextPartitions(
   return true;
 }
 
+/** A new partition is not analysed before it has so many rows that its figures say something. */
+const STORAGE = ["analyze", "vacuum", "vacuum_insert"]
+  .map((work) => `autovacuum_${work}_threshold = 5000`)
+  .join(", ");
+
+/** A wide row of each of the tables: Postgres ignores the fields that a table lacks. */
+const WIDE_ROW = JSON.stringify({
+  ...{ client_id: "00000000-0000-0000-0000-000000000000", id: "reserved", channel_id: "", attempts: 0 },
+  ...{ type: "", occurred_at: "epoch", is_late: false, payload: "x".repeat(1_800) },
+  ...{ state: "pending", is_bulk: false, last_error: "x".repeat(1_800) },
+  ...{ attempt: 1, at: "epoch", duration_ms: 0, error: "x".repeat(1_800) },
+  ...{
+    platform: "chatapp",
+    recipient: "",
+    recipient_kind: "phone",
+    content: "x".repeat(1_800),
+    status: "queued",
+  },
+  ...{ timeline: [], platform_attempts: [], outcome_unknown: false },
+});
+
+/** Lets an empty partition have 32 pages: for a smaller one Postgres may plan to read all rows of it, or of a client. */
+async function reservePages(tx: Queryable, name: string): Promise<void> {
+  await tx.query(
+    `insert into ${name} select row.* from generate_series(1, 128), jsonb_populate_record(null::${name}, $1) as row`,
+    [WIDE_ROW],
+  );
+  await tx.query(`delete from ${name}`);
+}
+
 /** Creates a separate table and attaches it, which does not block the other partitions. */
 async function createPartition(
   tx: Queryable,
@@ -111,7 +141,10 @@ async function createPartition(
     firstIdAt(prefix, range.to),
   ];
   await tx.query(SET_LOCK_TIMEOUT);
-  await tx.query(`create table ${name} (like ${table} including defaults including constraints)`);
+  await tx.query(
+    `create table ${name} (like ${table} including defaults including constraints) with (${STORAGE})`,
+  );
+  await reservePages(tx, name);
   // Rows of this range may already be in the default partition; block inserts there until they are moved.
   await tx.query(`lock table ${table}_default in access exclusive mode`);
   await tx.query(`insert into ${name} select * from ${table}_default where id >= '${from}' and id < '${to}'`);

@@ -30,20 +30,21 @@ export interface DeliveryFinish {
   attempt: AttemptRecord | null;
 }
 
+/**
+ * SQL: true for the row of the queue that an outcome is about. With an equality and statistics from a moment at which the queue
+ * was empty, Postgres would read the whole queue to join it with the outcomes; an array is always looked up.
+ */
+const IS_FINISHED = "q.id = any(array[i.id])";
+
 /** SQL: true when the worker still has the lease. A row without another claim or attempt since takes the outcome too. */
-const IS_FENCED = "(lease = i.lease or lease is null and attempts = i.attempts)";
+const IS_FENCED = "(q.lease = i.lease or q.lease is null and q.attempts = i.attempts)";
 
 /** SQL: true when the delivery ends. A schedule that was restarted meanwhile keeps it, unless a restart makes no difference. */
 const ENDS = "i.delay_ms is null and (q.schedule_base <= i.schedule_base or i.restart_delay_ms is null)";
 
-/** SQL: true when a schedule that was restarted meanwhile decides when the delivery is due again. */
-const RESTARTS = "q.schedule_base > i.schedule_base and i.restart_delay_ms is not null";
-
 /**
  * Fenced by the lease: a worker that lost it to another writes nothing; the lease expired, or a crash of Postgres lost the
  * claim. An outcome without an attempt changes the row of the queue only, unless the delivery ends with it.
- * Each row is locked by its key and written by its `ctid`: with statistics from a moment at which the queue was empty, Postgres
- * would read all of it to join a few rows.
  */
 const FINISH = sql(`
   with input as materialized (
@@ -68,57 +69,56 @@ const FINISH = sql(`
     )
     where ${smallSetHint("i.id")}
   ),
-  held as materialized (
-    select
-      q.row, i.client_id, i.id, i.skip_reason, i.is_attempt, i.at, i.url, i.status_code, i.duration_ms, i.error, i.response_excerpt,
-      ${ENDS} as ends,
-      case when ${RESTARTS} then 'retrying' else i.state end as state,
-      now() + interval '1 millisecond' * case when ${RESTARTS} then i.restart_delay_ms else i.delay_ms end as due_at
-    from input i
-    cross join lateral (
-      select ctid as row, schedule_base
-      from delivery_queue
-      where id = i.id
-      and ${IS_FENCED}
-      limit 1
-      for update
-    ) q
-  ),
   settled as (
     delete from delivery_queue q
-    where q.ctid = any(array(select row from held where ends))
+    using input i
+    where ${IS_FINISHED}
+    and ${IS_FENCED}
+    and ${ENDS}
+    returning i.*, i.state as new_state, null::timestamptz as due_at
   ),
   kept as (
     update delivery_queue q
     set
-      due_at = h.due_at,
-      attempts = q.attempts + h.is_attempt::integer,
+      due_at = now() + interval '1 millisecond'
+        * case when q.schedule_base > i.schedule_base then coalesce(i.restart_delay_ms, i.delay_ms) else i.delay_ms end,
+      attempts = q.attempts + i.is_attempt::integer,
       worker_id = null,
       lease = null,
       claimed_at = null
-    from held h
-    where not h.ends
-    and q.ctid = h.row
+    from input i
+    where ${IS_FINISHED}
+    and ${IS_FENCED}
+    and not (${ENDS})
+    returning
+      i.*,
+      case when q.schedule_base > i.schedule_base and i.restart_delay_ms is not null then 'retrying' else i.state end
+        as new_state,
+      q.due_at
+  ),
+  outcome as (
+    select * from settled
+    union all
+    select * from kept where is_attempt
   ),
   finished as (
     update deliveries d
     set
-      state = h.state,
-      skip_reason = h.skip_reason,
-      attempts = d.attempts + h.is_attempt::integer,
-      next_attempt_at = h.due_at,
-      last_status_code = case when h.is_attempt then h.status_code else d.last_status_code end,
-      last_error = case when h.is_attempt then h.error else d.last_error end,
-      url = case when h.is_attempt then h.url else d.url end,
-      delivered_at = case when h.state = 'delivered' then now() end,
-      failed_at = case when h.state = 'failed' then now() end
-    from held h
-    where (h.ends or h.is_attempt)
-    and ${smallSetHint("h.id")}
-    and d.client_id = h.client_id
-    and d.id = h.id
+      state = o.new_state,
+      skip_reason = o.skip_reason,
+      attempts = d.attempts + o.is_attempt::integer,
+      next_attempt_at = o.due_at,
+      last_status_code = case when o.is_attempt then o.status_code else d.last_status_code end,
+      last_error = case when o.is_attempt then o.error else d.last_error end,
+      url = case when o.is_attempt then o.url else d.url end,
+      delivered_at = case when o.state = 'delivered' then now() end,
+      failed_at = case when o.state = 'failed' then now() end
+    from outcome o
+    where ${smallSetHint("o.id")}
+    and d.client_id = o.client_id
+    and d.id = o.id
     returning
-      d.client_id, d.id, d.attempts, h.is_attempt, h.at, h.status_code, h.duration_ms, h.error, h.response_excerpt
+      d.client_id, d.id, d.attempts, o.is_attempt, o.at, o.status_code, o.duration_ms, o.error, o.response_excerpt
   ),
   tried as (
     insert into attempts (client_id, id, attempt, at, status_code, duration_ms, error, response_excerpt)
@@ -126,8 +126,9 @@ const FINISH = sql(`
     from finished
     where is_attempt
   )
-  select id
-  from held`);
+  select id from settled
+  union all
+  select id from kept`);
 
 /**
  * Spans all clients: stores outcomes and attempts of the deliveries whose lease is still valid, and returns their ids.

@@ -1,4 +1,5 @@
-import { COMMIT_IN_MEMORY, type Queryable, sql } from "../database/database.ts";
+import { COMMIT_IN_MEMORY, type Database, type Queryable, sql } from "../database/database.ts";
+import { createQueueScan, type ScanLimits, selectPages } from "../database/queue-scan.ts";
 import { sortById } from "../events/events.ts";
 import { IS_NOT_HELD } from "../processes/queue-hold.ts";
 import { IS_NOT_QUARANTINED, IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/workers.ts";
@@ -77,7 +78,24 @@ const isStillToBeSent = (send: string, key: string): string => `(
 const statusOfBatch = (key: string): string =>
   `(select b.status from batches b where b.client_id = ${key}.client_id and b.id = ${key}.batch_id)`;
 
-/** Its cost is the number of keys, not of sends. It may return a cancelled batch of which a claim takes nothing. */
+/** SQL: the due keys of the CTE `found`, up to $3. It may return a cancelled batch of which a claim takes nothing. */
+const SELECT_DUE_KEYS = `
+  select
+    c.client_id as "clientId", f.channel_id as "channelId", f.batch_id as "batchId", f.is_suspect as "isSuspect", f.after
+  from found f
+  cross join lateral (
+    select client_id
+    from channels
+    where id = f.channel_id
+    and status = 'connected'
+    limit 1
+  ) c
+  where f.after <= now()
+  and ${isBatchActive("c.client_id", "f.batch_id")}
+  order by f.is_suspect desc, f.channel_id, f.batch_id
+  limit $3`;
+
+/** Its cost is the number of keys, not of sends. */
 const POLL = sql(`
   with recursive ${selectKeys("keys", IS_NOT_SUSPECT, "($1, $2)")},
   ${selectKeys("suspects", IS_SUSPECT, "('', '')")},
@@ -90,22 +108,29 @@ const POLL = sql(`
       from suspects
       limit ${MAX_POLLED_SUSPECTS}
     )
-  )
-  select
-    c.client_id as "clientId", f.channel_id as "channelId", f.batch_id as "batchId", f.is_suspect as "isSuspect", f.after
-  from found f
-  join channels c on c.id = f.channel_id and c.status = 'connected'
-  where f.after <= now()
-  and ${isBatchActive("c.client_id", "f.batch_id")}
-  order by f.is_suspect desc, f.channel_id, f.batch_id
-  limit $3`);
+  )${SELECT_DUE_KEYS}`);
+
+const POLL_PAGES = sql(`
+  with page_rows as materialized (${selectPages("sends", "channel_id, batch_id, state, deaths, next_attempt_at", 4)}
+  ),
+  found as (
+    select channel_id, batch_id, ${IS_SUSPECT} as is_suspect, min(next_attempt_at) as after
+    from page_rows
+    where state = 'waiting'
+    and (${IS_SUSPECT} or (channel_id, batch_id) > ($1, $2))
+    group by 1, 2, 3
+  )${SELECT_DUE_KEYS}`);
 
 /** Lists up to `limit` keys with sends that are due on connected channels, from the key after `last` on; suspects first. */
-export const pollSends = (
-  db: Queryable,
+export type SendPoll = (
   last: Pick<SendKey, "channelId" | "batchId"> | undefined,
   limit: number,
-): Promise<DueSendKey[]> => db.query<DueSendKey>(POLL, [last?.channelId ?? "", last?.batchId ?? "", limit]);
+) => Promise<DueSendKey[]>;
+
+export function createSendPoll(db: Database, limits?: ScanLimits): SendPoll {
+  const scan = createQueueScan<DueSendKey>(db, { table: "sends", indexed: POLL, paged: POLL_PAGES }, limits);
+  return (last, limit) => scan.read([last?.channelId ?? "", last?.batchId ?? "", limit]);
+}
 
 /** How many sends of a key to claim. */
 export interface SendClaimRequest extends SendKey {
@@ -172,9 +197,8 @@ const SUSPECT = `s.${IS_SUSPECT} and s.${IS_NOT_QUARANTINED} and s.next_attempt_
 /**
  * Retries come first: they were accepted before the others. The lock allows a concurrent acceptance of a message that
  * waits for this one. The commit need not reach the disk: a send whose claim is lost is not marked, and MARK_SENDING
- * saves the claim too. `(select $n)`: otherwise Postgres may plan the statement anew each time. `ctid`: with statistics of
- * an empty table the planner would read all sends to join a few by their keys; in the last join it would combine channels and
- * messages by their client. Sends of deleted clients have no channel.
+ * saves the claim too. `(select $n)`: otherwise Postgres may plan the statement anew each time. `ctid` and `limit 1`: with
+ * statistics of an empty table the planner would join by reading all rows of a table. Sends of deleted clients have no channel.
  * `unknown` is not settled: its dispatcher reported a failure since.
  */
 const CLAIM = sql(`
@@ -222,8 +246,19 @@ const CLAIM = sql(`
     m.platform, m.type, m.content, b.content as batch_content, m.options, m.external_ref,
     m.status not in ${UNSETTLED_STATUSES} as is_settled
   from claimed s
-  join messages m on m.client_id = s.client_id and m.id = s.id
-  join channels c on c.id = s.channel_id
+  cross join lateral (
+    select platform, type, content, options, external_ref, status
+    from messages
+    where client_id = s.client_id
+    and id = s.id
+    limit 1
+  ) m
+  cross join lateral (
+    select waba_id, phone_number_id, page_id, token_sealed, external_ref
+    from channels
+    where id = s.channel_id
+    limit 1
+  ) c
   left join lateral (
     select content, expires_at
     from batches
@@ -274,7 +309,7 @@ export interface SendMark {
 
 /**
  * A send with a lease is `claimed` or `unknown`. The condition does not name `claimed`: the planner would search all claimed
- * sends instead of looking each one up by its key. A send of which nothing was sent does not start once its batch is paused or cancelled.
+ * sends instead of looking each one up by its key. See RELEASE_FIRST for the limit and `ctid`. A send of which nothing was sent does not start once its batch is paused or cancelled.
  */
 const MARK_SENDING = sql(`
   with input as materialized (
@@ -286,25 +321,37 @@ const MARK_SENDING = sql(`
       parts_sent integer,
       platform_message_id text
     )
+    where i.id like 'msg%' -- as a hint that few rows match
+  ),
+  held as materialized (
+    select s.row, i.parts_sent, i.platform_message_id
+    from input i
+    cross join lateral (
+      select s.ctid as row
+      from sends s
+      where s.client_id = i.client_id
+      and s.id = i.id
+      and s.lease = i.lease
+      and s.state <> 'unknown'
+      and (
+        s.batch_id = ''
+        or i.parts_sent > 0
+        or ${statusOfBatch("s")} not in ('paused', 'cancelled')
+      )
+      limit 1
+      for no key update of s
+    ) s
+    where ${IS_NOT_HELD}
   ),
   marked as (
     update sends s
     set
       sending_at = now(),
       started_at = coalesce(s.started_at, now()),
-      parts_sent = i.parts_sent,
-      platform_message_id = i.platform_message_id
-    from input i
-    where ${IS_NOT_HELD}
-    and s.client_id = i.client_id
-    and s.id = i.id
-    and s.lease = i.lease
-    and s.state <> 'unknown'
-    and (
-      s.batch_id = ''
-      or i.parts_sent > 0
-      or ${statusOfBatch("s")} not in ('paused', 'cancelled')
-    )
+      parts_sent = h.parts_sent,
+      platform_message_id = h.platform_message_id
+    from held h
+    where s.ctid = h.row
     returning s.id
   )
   select coalesce(array_agg(id), '{}') as "markedIds"

@@ -41,15 +41,41 @@ export const RECOVERY_STEPS = Object.keys(OVERDUE) as RecoveryStep[];
 /** In each run; the others follow a second later. */
 const MAX_SENDS_PER_STEP = 500;
 
-const selectOverdue = (step: RecoveryStep, limit: number, from = "sends s"): string => `(
+const selectOverdue = (
+  step: RecoveryStep,
+  { from = "sends s", end = `limit ${MAX_SENDS_PER_STEP}` } = {},
+): string => `(
     select '${step}' as step, s.client_id, s.id
     from ${from}
     where ${OVERDUE[step]}
-    limit ${limit}
+    ${end}
   )`;
 
-/** These two find their rows themselves, in their order: here one tells that there are any. */
-const selectAny = (step: "start_due" | "release_missed") => selectOverdue(step, 1);
+/** These two steps find their rows themselves: here one tells that there are any. The order is that of the index to use. */
+const selectFirst = (step: "start_due" | "release_missed", order: string): string =>
+  selectOverdue(step, { end: `order by ${order}\n    limit 1` });
+
+const SENDS_OF_EXPIRED_BATCHES = `expired_batches o
+    cross join lateral (
+      select *
+      from sends
+      where client_id = o.client_id
+      and batch_id = o.id
+      and batch_id <> ''
+      and state <> 'unknown'
+      limit ${MAX_SENDS_PER_STEP}
+    ) s`;
+
+const SENDS_OF_DISCONNECTED_CHANNELS = `disconnected d
+    cross join lateral (
+      select *
+      from sends
+      where channel_id = d.id
+      and batch_id = ''
+      and state in ${UNLEASED_STATES}
+      order by recipient
+      limit ${MAX_SENDS_PER_STEP}
+    ) s`;
 
 /** Finds each channel, and each expired batch, with one index access: a scan of all sends takes longer the more of them wait. */
 const FIND = sql(`
@@ -91,38 +117,15 @@ const FIND = sql(`
     limit 10
   )
   ${[
-    ...(
-      ["requeue_unstarted", "mark_unknown", "fail_unknown", "fail_expired", "fail_quarantined"] as const
-    ).map((step) => selectOverdue(step, MAX_SENDS_PER_STEP)),
-    selectOverdue(
-      "fail_expired_in_batch",
-      MAX_SENDS_PER_STEP,
-      `expired_batches o
-    cross join lateral (
-      select *
-      from sends
-      where client_id = o.client_id
-      and batch_id = o.id
-      and batch_id <> ''
-      and state <> 'unknown'
-      limit ${MAX_SENDS_PER_STEP}
-    ) s`,
-    ),
-    selectOverdue(
-      "fail_disconnected",
-      MAX_SENDS_PER_STEP,
-      `disconnected d
-    cross join lateral (
-      select *
-      from sends
-      where channel_id = d.id
-      and batch_id = ''
-      and state in ${UNLEASED_STATES}
-      limit ${MAX_SENDS_PER_STEP}
-    ) s`,
-    ),
-    selectAny("start_due"),
-    selectAny("release_missed"),
+    selectOverdue("requeue_unstarted"),
+    selectOverdue("mark_unknown"),
+    selectOverdue("fail_unknown"),
+    selectOverdue("fail_expired"),
+    selectOverdue("fail_quarantined"),
+    selectOverdue("fail_expired_in_batch", { from: SENDS_OF_EXPIRED_BATCHES }),
+    selectOverdue("fail_disconnected", { from: SENDS_OF_DISCONNECTED_CHANNELS }),
+    selectFirst("start_due", "s.next_attempt_at, s.place"),
+    selectFirst("release_missed", "s.channel_id, s.batch_id, s.recipient, s.place"),
   ].join("\n  union all\n  ")}`);
 
 const COLUMNS = [

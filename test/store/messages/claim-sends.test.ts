@@ -4,8 +4,8 @@ import t from "tap";
 import { newId } from "../../../src/runtime/ids.ts";
 import {
   claimSends,
+  createSendPoll,
   markSending,
-  pollSends,
   releaseSendClaim,
   type SendClaimRequest,
   type SendKey,
@@ -130,7 +130,7 @@ t.test("a claim takes due sends that wait and leaves all others unchanged", asyn
     await updateBatch(context, columns);
     t.same(await claimBatch(), [], JSON.stringify(columns));
     t.same(
-      (await pollSends(context.db, undefined, 100)).filter(({ batchId }) => batchId !== ""),
+      (await createSendPoll(context.db)(undefined, 100)).filter(({ batchId }) => batchId !== ""),
       [],
     );
   }
@@ -337,7 +337,7 @@ t.test("the poll returns each channel and batch with due sends, suspects first",
   for (const seconds of [-30, -60])
     await insertQueued(context, { channel_id: four, deaths: 2, next_attempt_at: secondsFromNow(seconds) });
   const poll = (last?: { channelId: string; batchId: string }, limit = 10) =>
-    pollSends(context.db, last, limit);
+    createSendPoll(context.db)(last, limit);
   const found = await poll();
   t.same(
     found.map(({ channelId, batchId, isSuspect }) => [channelId, batchId, isSuspect]),
@@ -426,7 +426,9 @@ t.test("with fifty thousand sends that wait on one channel", async (t) => {
   t.test("a claim of suspects reads few of them", (t) => checkClaim(t, { isSuspect: true, max: 1 }));
 
   t.test("the poll reads few of them", async (t) => {
-    const { custom, generic } = await countRowsOfPlans(context, (db) => pollSends(db, undefined, 1_000));
+    const { custom, generic } = await countRowsOfPlans(context, (db) =>
+      createSendPoll({ ...context.db, transaction: (work) => work(db) })(undefined, 1_000),
+    );
     t.ok(Math.max(custom, generic) < MAX_ROWS_READ, `${custom} and ${generic} rows`);
   });
 
@@ -438,7 +440,7 @@ t.test("with fifty thousand sends that wait on one channel", async (t) => {
     const found: string[] = [];
     let last: SendKey | undefined;
     for (let polls = 0; polls < 5; polls += 1) {
-      const keys = await pollSends(db, last, 5);
+      const keys = await createSendPoll(db)(last, 5);
       found.push(...keys.map(({ channelId }) => channelId));
       last = keys.at(-1);
     }

@@ -1,14 +1,13 @@
 import { type EventDraft, recordEvents } from "../../../src/domain/events/record-events.ts";
 import type { Rates } from "../../../src/queue/rates.ts";
 import { type EventNotifier, notifyAfterCommit } from "../../../src/queue/wake-ups.ts";
-import type { Log } from "../../../src/runtime/log.ts";
 import type { TrackedWork, WorkTracker } from "../../../src/runtime/watchdog.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import {
   type ClaimedSend,
   claimSends,
+  createSendPoll,
   type DueSendKey,
-  pollSends,
   releaseSendClaim,
   type SendKey,
 } from "../../../src/store/messages/claim-sends.ts";
@@ -66,6 +65,7 @@ const MAX_TOKEN_AGE_MS = 100;
 export function createSends(parts: SendsParts) {
   const { worker, db, limiter, rates, availability, batchWriter } = parts;
   const withBatchRates = createBatchRates(db);
+  const pollSends = createSendPoll(db);
   const running = new Set<Promise<void>>();
   let isStopped = false;
   /** One suspect at a time, so that one that kills its dispatcher adds no death to another. */
@@ -156,7 +156,7 @@ export function createSends(parts: SendsParts) {
     release,
     sleepOf: (key) => Math.max(rates.sleepOf(key), availability.sleepOf(key.channelId)),
     async poll(last, limit) {
-      const keys = await pollSends(db, last, limit);
+      const keys = await pollSends(last, limit);
       return keys.map(({ after, ...key }) => ({ key, after }));
     },
     waitUntilReady: batchWriter.waitForDrain,

@@ -1,7 +1,7 @@
 import t from "tap";
 import { NOT_BUILT } from "../../../../src/domain/messages/message-errors.ts";
 import { HOUR } from "../../../../src/runtime/durations.ts";
-import { pollSends } from "../../../../src/store/messages/claim-sends.ts";
+import { createSendPoll } from "../../../../src/store/messages/claim-sends.ts";
 import { countFailedMessages } from "../../../../src/store/messages/queue-metrics.ts";
 import { recordRetryDelays } from "../../../fixtures/messages/retry-delays.ts";
 import {
@@ -195,7 +195,7 @@ t.test("sending messages", async (t) => {
     );
     t.match(JSON.parse(ended?.payload ?? "{}"), { data: { reason: "token_dead" } });
     await context.db.query("update sends set next_attempt_at = now() where id = $1", [second]);
-    const keys = await pollSends(context.db, undefined, 1_000);
+    const keys = await createSendPoll(context.db)(undefined, 1_000);
     t.notOk(
       keys.some((key) => key.channelId === channelId),
       "no dispatcher claims it",

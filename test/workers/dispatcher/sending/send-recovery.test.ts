@@ -4,7 +4,7 @@ import t from "tap";
 import { MAX_LEASE_MS, SEND_TTL_MS, WORKER_DEAD_AFTER_MS } from "../../../../src/runtime/deadlines.ts";
 import { HOUR, MINUTE, SECOND } from "../../../../src/runtime/durations.ts";
 import { finishBatch } from "../../../../src/store/batches/change-batch.ts";
-import { pollSends } from "../../../../src/store/messages/claim-sends.ts";
+import { createSendPoll } from "../../../../src/store/messages/claim-sends.ts";
 import { finishSends } from "../../../../src/store/messages/finish-sends.ts";
 import { countFailedMessages } from "../../../../src/store/messages/queue-metrics.ts";
 import { lockRecovery, MAX_DEATHS, recordHeartbeat } from "../../../../src/store/processes/workers.ts";
@@ -185,7 +185,7 @@ t.test(
     await recover();
     t.ok(await finishBatch(db, { client_id: clientId, id: "bat_1" }));
     await finishSends(db, [finishOf(context, id, columns.lease, retryAfter(0))]);
-    t.match(await pollSends(db, undefined, 10), [{ batchId: "bat_1" }]);
+    t.match(await createSendPoll(db)(undefined, 10), [{ batchId: "bat_1" }]);
     const { rows } = await claimWithNewLease(context, { batchId: "bat_1" });
     t.match(rows, [{ id, is_settled: false }]);
     const [send] = await db.query<{ expires_at: Date }>("select expires_at from sends where id = $1", [id]);
