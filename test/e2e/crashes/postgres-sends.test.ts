@@ -1,8 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { join } from "node:path";
-import t, { type Test } from "tap";
-import { startPostgres } from "../../../src/local/postgres.ts";
-import type { LocalServer } from "../../../src/local/server-process.ts";
+import t from "tap";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { applyMigrations } from "../../../src/store/database/migrations.ts";
@@ -18,9 +15,7 @@ import {
 } from "../../fixtures/messages/sending-context.ts";
 import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
-import { childrenOf } from "../../fixtures/servers/child-processes.ts";
-import { makeTempFolder } from "../../fixtures/servers/folders.ts";
-import { postgresProgram } from "../../fixtures/servers/programs.ts";
+import { startCrashingPostgres } from "../../fixtures/servers/crashing-postgres.ts";
 import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { startTcpProxy } from "../../fixtures/servers/tcp-proxy.ts";
 import { makeChannel } from "../../fixtures/tenants/channels.ts";
@@ -28,39 +23,6 @@ import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
 const MESSAGES = 6;
-
-/** Postgres that writes to the disk for commits that wait for it; what it commits in memory stays there for up to 10 s. */
-async function startCrashingPostgres(t: Test) {
-  const folder = join(makeTempFolder(t), "pg");
-  const settings = ["fsync=on", "synchronous_commit=on", "full_page_writes=on", "wal_writer_delay=10s"];
-  const start = (port?: number) =>
-    startPostgres({
-      program: postgresProgram(),
-      folder,
-      durable: false,
-      settings,
-      ...(port ? { port } : {}),
-    });
-  let server: LocalServer = await start();
-  t.teardown(() => server.stop());
-  return {
-    url: server.url,
-    /** Kills all of its processes at once, so that none of them writes what is in memory. */
-    async kill() {
-      const processes = [server.pid, ...childrenOf(server.pid)];
-      for (const pid of processes)
-        try {
-          process.kill(pid, "SIGKILL");
-        } catch {} // it has ended by itself
-      await server.stop();
-    },
-    async restart() {
-      const port = Number(new URL(server.url).port);
-      // Its start fails while a process of the last one still ends.
-      server = await until("Postgres starts again", () => start(port).catch(() => undefined));
-    },
-  };
-}
 
 t.test("a message is sent once when Postgres crashes", async (t) => {
   const postgres = await startCrashingPostgres(t);

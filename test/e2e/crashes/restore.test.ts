@@ -1,8 +1,6 @@
-import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import t from "tap";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
@@ -17,15 +15,12 @@ import {
 import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
 import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
-import { postgresClientProgram } from "../../fixtures/servers/programs.ts";
+import { runPostgresClient } from "../../fixtures/servers/programs.ts";
 import { openPatientRedis } from "../../fixtures/servers/redis.ts";
 import { allocateRedisDatabase, cloneDatabase } from "../../fixtures/servers/servers.ts";
 import { makeChannel } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
-
-const runClient = (name: "pg_dump" | "pg_restore", ...args: string[]) =>
-  promisify(execFile)(postgresClientProgram(name), args);
 
 t.test("a backup from before a send is restored without a second send", async (t) => {
   const platform = await startMessagePlatform(t);
@@ -42,9 +37,9 @@ t.test("a backup from before a send is restored without a second send", async (t
   const folder = mkdtempSync(join(tmpdir(), "herald-backup-"));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const backup = join(folder, "backup");
-  await runClient("pg_dump", "--format=custom", `--file=${backup}`, config.DATABASE_URL);
+  await runPostgresClient("pg_dump", "--format=custom", `--file=${backup}`, config.DATABASE_URL);
   const restored = await cloneDatabase(t, "template0");
-  await runClient("pg_restore", "--no-owner", "--single-transaction", `--dbname=${restored}`, backup);
+  await runPostgresClient("pg_restore", "--no-owner", "--single-transaction", `--dbname=${restored}`, backup);
   /** Settings with a copy of the restored database and an empty Redis. */
   const restoredSettings = async () => ({
     ...settings,

@@ -14,7 +14,13 @@ import type { Database, Statement } from "../../../src/store/database/database.t
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { createTestNotifier } from "../../fixtures/events/deliveries.ts";
 import { openStream, type ReceivedItem } from "../../fixtures/events/event-stream.ts";
-import { configureWebhook, makeEventAt, makeEvents, RECEIVED_TEXT } from "../../fixtures/events/events.ts";
+import {
+  configureWebhook,
+  makeEventAt,
+  makeEvents,
+  RECEIVED_TEXT,
+  TEST_PAYLOAD,
+} from "../../fixtures/events/events.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { openPatientRedis } from "../../fixtures/servers/redis.ts";
 import { makeChannel } from "../../fixtures/tenants/channels.ts";
@@ -341,17 +347,6 @@ t.test("event stream", async (t) => {
     await until("the stream ends", stream.isEnded);
     t.equal((await openStream(t, api.address, { headers: key.headers })).status, 401);
   });
-});
-
-/** Recorded in the past, as the API document describes it. */
-const TEST_PAYLOAD = JSON.stringify({
-  id: "evt_01jc8m4t7v2x5k9w3r6y1b0nqd",
-  type: "webhook.test",
-  api_version: "2026-11-01",
-  key: null,
-  occurred_at: "2026-11-01T09:30:00.000Z",
-  recorded_at: "2026-11-01T09:30:00.000Z",
-  data: {},
 });
 
 /** An API with only the stream, whose times, places and end the test controls. Counts the bytes of payloads that it reads. */
