@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import {
   MAX_CLOCK_DIFFERENCE_MS,
   MAX_ID_WAIT_MS,
@@ -22,6 +23,8 @@ export interface Mark {
 
 /** The transactions that were committed: those before `end`, except the running ones. Numbers are the lower 32 bits of xid8. */
 export interface Snapshot {
+  /** After a crash Postgres gives lost numbers out again, so those of another generation tell nothing. */
+  generation: string;
   end: number;
   running: readonly number[];
 }
@@ -53,7 +56,22 @@ const READ_TRANSACTIONS = sql(`
   and usesysid is not null
   and coalesce(backend_type, 'client backend') = 'client backend'`);
 
-const READ_SNAPSHOT = sql("select pg_current_snapshot()::text as snapshot");
+/**
+ * The start of the server distinguishes a copy of the row: that of a dump, or of a server that keeps unlogged tables. It stays
+ * the same when a single process of Postgres crashes.
+ */
+const READ_SNAPSHOT = sql(`
+  select
+    pg_current_snapshot()::text as text,
+    (
+      select value || extract(epoch from pg_postmaster_start_time())
+      from stream_generation
+    ) as generation`);
+
+const BEGIN_GENERATION = sql(`
+  insert into stream_generation (value)
+  values ($1)
+  on conflict do nothing`);
 
 export async function readOpenTransactions(db: Queryable): Promise<OpenTransactions> {
   const [row] = await db.query<OpenTransactions>(READ_TRANSACTIONS);
@@ -66,10 +84,22 @@ export async function readOpenTransactions(db: Queryable): Promise<OpenTransacti
  */
 export async function takeMark(db: Queryable): Promise<{ mark: Mark; transactions: OpenTransactions }> {
   const transactions = await readOpenTransactions(db);
-  const [row] = await db.query<{ snapshot: string }>(READ_SNAPSHOT);
-  const { at } = transactions;
-  const snapshot = readSnapshot((row as { snapshot: string }).snapshot);
-  return { mark: { at: Math.floor(at), floor: floorOf(transactions), snapshot }, transactions };
+  const snapshot = await takeSnapshot(db);
+  return { mark: { at: Math.floor(transactions.at), floor: floorOf(transactions), snapshot }, transactions };
+}
+
+/** Begins a generation when there is none. Another crash may empty the table again before the second read. */
+async function takeSnapshot(db: Queryable): Promise<Snapshot> {
+  const [row] = await db.query<SnapshotRow>(READ_SNAPSHOT);
+  const { text, generation } = row as SnapshotRow;
+  if (generation !== null) return readSnapshot(text, generation);
+  await db.query(BEGIN_GENERATION, [randomBytes(6).toString("base64url")]);
+  return takeSnapshot(db);
+}
+
+interface SnapshotRow {
+  text: string;
+  generation: string | null;
 }
 
 /** An id may be older than its transaction. */
@@ -87,10 +117,14 @@ const MAX_RUNNING = 400;
 const lower32Bits = (xid: string): number => Number(BigInt(xid) & 0xffff_ffffn);
 
 /** Reads the text of a pg_snapshot: `xmin:xmax:xip,…`, in ascending order. */
-export function readSnapshot(text: string): Snapshot {
+export function readSnapshot(text: string, generation: string): Snapshot {
   const [, end = "", list = ""] = text.split(":");
   const running = list === "" ? [] : list.split(",").map(lower32Bits);
-  return { end: running[MAX_RUNNING] ?? lower32Bits(end), running: running.slice(0, MAX_RUNNING) };
+  return {
+    generation,
+    end: running[MAX_RUNNING] ?? lower32Bits(end),
+    running: running.slice(0, MAX_RUNNING),
+  };
 }
 
 /**
@@ -105,7 +139,8 @@ export const isCommittedAt = (end: string, running: string): string => `(
 /** True when one transaction is older than another. */
 const isOlder = (one: number, other: number): boolean => (one - other + 2 ** 32) % 2 ** 32 >= 2 ** 31;
 
-/** True when everything that was committed at `other` was committed at `one`: false after a restore from a backup. */
+/** True when everything that was committed at `other` was committed at `one`: false after a crash or a restore from a backup. */
 export const includes = (one: Snapshot, other: Snapshot): boolean =>
+  one.generation === other.generation &&
   !isOlder(one.end, other.end) &&
   one.running.every((xid) => !isOlder(xid, other.end) || other.running.includes(xid));

@@ -227,7 +227,7 @@ t.test("event stream", async (t) => {
     const cursors = bindCursors(signer, tenant.id, `get ${STREAM}`);
     const [key] = JSON.parse(cursors.decode(await begin(), "cursor"));
     const cursorAt = (time: number) => {
-      const from = { at: time, floor: time, snapshot: { end: 5, running: [] } };
+      const from = { at: time, floor: time, snapshot: { generation: "g", end: 5, running: [] } };
       return bindToFilters(cursors, JSON.parse(key)).encode(writeCursor({ from }));
     };
     const { status, body } = await read(`cursor=${cursorAt(Date.now() - 31 * DAY)}`);

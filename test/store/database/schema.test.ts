@@ -10,6 +10,7 @@ const SHARED_TABLES = [
   "oauth_states",
   "queue_hold",
   "stats_progress",
+  "stream_generation",
   "terms_versions",
   "workers",
 ];

@@ -24,25 +24,38 @@ const writeMark = ({ at, floor, snapshot: { end, running } }: Mark): MarkText =>
   ...running.map((xid) => (end - xid + TRANSACTION_NUMBERS) % TRANSACTION_NUMBERS),
 ];
 
-const readMark = ([at, floorAge, end, ...running]: MarkText): Mark => ({
+const readMark = ([at, floorAge, end, ...running]: MarkText, generation: string): Mark => ({
   at,
   floor: at - floorAge,
   snapshot: {
+    generation,
     end,
     running: running.map((back) => (end - back + TRANSACTION_NUMBERS) % TRANSACTION_NUMBERS),
   },
 });
 
+/**
+ * The generation is the same for both marks, because ranges do not span generations. It is the last element: an earlier
+ * release that runs beside this one reads the others.
+ */
+type CursorText = [start: number | MarkText, to?: MarkText | null, after?: string, generation?: string];
+
 /** The text of a cursor, before it is signed. */
 export function writeCursor({ from, to, after }: StreamCursor): string {
+  const last = to ?? from;
+  if ("since" in last) return JSON.stringify([last.since] satisfies CursorText);
   const start = "since" in from ? from.since : writeMark(from);
-  return JSON.stringify(to ? [start, writeMark(to), after ?? ""] : [start]);
+  const { generation } = last.snapshot;
+  return JSON.stringify([start, to ? writeMark(to) : null, after ?? "", generation] satisfies CursorText);
 }
 
+/** The generation of a cursor that an earlier release made. */
+const UNKNOWN_GENERATION = "";
+
 export function readCursor(text: string): StreamCursor {
-  const [start, to, after] = JSON.parse(text) as [number | MarkText, MarkText?, string?];
-  const from = typeof start === "number" ? { since: start } : readMark(start);
-  return to ? { from, to: readMark(to), after: after || undefined } : { from };
+  const [start, to, after, generation = UNKNOWN_GENERATION] = JSON.parse(text) as CursorText;
+  const from = typeof start === "number" ? { since: start } : readMark(start, generation);
+  return to ? { from, to: readMark(to, generation), after: after || undefined } : { from };
 }
 
 /** The time of the oldest event that a reader at the cursor may not have. */
@@ -59,12 +72,12 @@ const isBefore = (one: Mark, other: Mark): boolean =>
   one.at <= other.at && includes(other.snapshot, one.snapshot);
 
 /**
- * The range to read next from a cursor; `latest` is the newest mark. A cursor that is newer is from before the clock of Postgres was
- * set back, or the database restored from a backup: its mark means nothing, so all events of its time are read again.
+ * The range to read next from a cursor; `latest` is the newest mark. A mark means nothing when it is newer (the clock of Postgres
+ * was set back) or when numbers of transactions were lost since: all events that the reader may not have are read again.
  */
-export function nextRange({ from, to, after }: StreamCursor, latest: Mark): StreamRange {
+export function nextRange(cursor: StreamCursor, latest: Mark): StreamRange {
+  const { from, to, after } = cursor;
   const start = to ?? from;
   if ("since" in start || isBefore(start, latest)) return { from, to: to ?? latest, after };
-  const since = "since" in from ? from.since : from.floor;
-  return { from: { since: Math.min(since, latest.floor) }, to: latest };
+  return { from: { since: Math.min(oldestUnread(cursor), latest.floor) }, to: latest };
 }

@@ -15,7 +15,8 @@ function createScriptedDatabase() {
   const script = { onPage() {} };
   const answer = (text: string, values: readonly unknown[]) => {
     if (text.includes("pg_stat_activity")) return [{ at: Date.now(), oldest: null, areHidden: false }];
-    if (text.includes("pg_current_snapshot")) return [{ snapshot: `${transactions}:${transactions}:` }];
+    if (text.includes("pg_current_snapshot"))
+      return [{ text: `${transactions}:${transactions}:`, generation: "g" }];
     script.onPage();
     const [after, from, to] = [values[1], values[4], values[6]] as [string, number, number];
     const found = events.filter(
