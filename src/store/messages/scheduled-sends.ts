@@ -10,8 +10,11 @@ export const QUEUE_STARTED = `
   from started s
   where m.client_id = s.client_id
   and m.id = s.id
-  and m.id like 'msg%' -- as a hint that few rows match
+  and s.id like 'msg%' -- as a hint that few rows match
   and m.status = 'scheduled'`;
+
+/** A constant of the statement: of a parameter Postgres would expect many rows, and read all sends to join them. */
+export const MAX_STARTED_SENDS = 100;
 
 /**
  * Places follow the order of the times. All become `behind`: whether an earlier message blocks one of them is decided by the
@@ -27,7 +30,7 @@ const START_DUE = sql(`
       and batch_id = ''
       and next_attempt_at <= now()
       order by next_attempt_at, place
-      limit $1
+      limit ${MAX_STARTED_SENDS}
       for update skip locked
     ) d
   ),
@@ -43,6 +46,6 @@ const START_DUE = sql(`
   select channel_id, batch_id, recipient
   from started`);
 
-/** Spans all clients: lets up to `limit` single messages wait for their turn whose time has come; returns their recipients. */
-export const startDueSends = (tx: Queryable, limit: number): Promise<ChannelRecipient[]> =>
-  tx.query<ChannelRecipient>(START_DUE, [limit]);
+/** Spans all clients: lets some single messages wait for their turn whose time has come; returns their recipients. */
+export const startDueSends = (tx: Queryable): Promise<ChannelRecipient[]> =>
+  tx.query<ChannelRecipient>(START_DUE);

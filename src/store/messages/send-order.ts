@@ -53,7 +53,7 @@ const RELEASE_FIRST = `
       from sends
       where client_id = n.client_id
       and id = n.id
-      and state = 'behind'
+      and (state = 'behind') is true -- otherwise Postgres may read all rows of this state
       and blocking.place is null
       limit 1
       for no key update skip locked

@@ -111,7 +111,7 @@ async function runSends(context: SendQueue, db: Database): Promise<void> {
   const finishes = rows.map(({ id }) => finishOfSend(context, id, lease.token));
   await releaseNextSends(db, await finishSends(db, finishes));
   await releaseMissedSends(db, undefined);
-  await startDueSends(db, 20);
+  await startDueSends(db);
   await releaseSendClaim(db, lease);
   const delivered = new Date().toISOString();
   await updateMessageStatuses(

@@ -24,7 +24,7 @@ import {
   type SendRef,
 } from "../../../src/store/messages/overdue-sends.ts";
 import { markSendsUnknown, requeueUnstartedSends } from "../../../src/store/messages/recover-sends.ts";
-import { startDueSends } from "../../../src/store/messages/scheduled-sends.ts";
+import { MAX_STARTED_SENDS, startDueSends } from "../../../src/store/messages/scheduled-sends.ts";
 import {
   type ChannelRecipient,
   releaseMissedSends,
@@ -95,7 +95,6 @@ const MAX_TRANSACTIONS: Readonly<Partial<Record<RecoveryStep, number>>> = {
   start_due: 50,
   release_missed: 10,
 };
-const MAX_STARTED_SENDS = 100;
 
 /** Returns the recovery. Several dispatchers may run it: each step is done by one of them at a time. */
 export function createSendRecovery(parts: SendRecoveryParts): () => Promise<void> {
@@ -199,7 +198,7 @@ const markUnknown =
   };
 
 const startDue: StepTransaction = async (tx) => {
-  const started = await startDueSends(tx, MAX_STARTED_SENDS);
+  const started = await startDueSends(tx);
   return { released: await releaseNextSends(tx, started), hasMore: started.length === MAX_STARTED_SENDS };
 };
 
