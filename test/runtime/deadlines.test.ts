@@ -32,6 +32,16 @@ const ORDERS: [string, ...number[]][] = [
     d.MAX_LEASE_MS,
   ],
   [
+    "a request that waits for the locks of a frozen process is answered after these have ended",
+    d.IDLE_IN_TRANSACTION_LIMIT_MS,
+    d.REQUEST_DATABASE_TIMEOUT_MS,
+  ],
+  [
+    "Postgres ends the statements and the locks of a dead dispatcher before its rows are recovered",
+    d.RECOVERY_STATEMENT_LIMIT_MS + d.IDLE_IN_TRANSACTION_LIMIT_MS,
+    d.WORKER_DEAD_AFTER_MS,
+  ],
+  [
     "the lease of an operation outlasts the platform call, the read after it and the write of its outcome",
     2 * d.PLATFORM_CALL_DEADLINE_MS + d.REQUEST_DATABASE_TIMEOUT_MS,
     d.OPERATION_LEASE_MS,

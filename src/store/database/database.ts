@@ -63,6 +63,8 @@ type Settings = Pick<Config, "DATABASE_URL" | "DATABASE_POOL" | "DATABASE_PREPAR
 export interface DatabaseOptions {
   /** Longest wait of a caller for one statement, including the wait for a connection. */
   statementTimeoutMs?: number | "endless" | undefined;
+  /** Postgres rolls back a transaction that waits this long for this process. */
+  idleLimitMs?: number;
   /** The connections of one key at most; see forKey. Undefined: statements of all keys wait in one queue. */
   sharePerKey?: number | undefined;
   /** Keeps one connection open while it is idle. */
@@ -85,7 +87,12 @@ const OWN_USER: ConnectionUser = { key: "own" };
 export function createDatabase(
   settings: Settings,
   onFault: (error: Error) => void,
-  { statementTimeoutMs = STATEMENT_TIMEOUT_MS, sharePerKey, keepsConnection = false }: DatabaseOptions = {},
+  {
+    statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+    idleLimitMs = IDLE_IN_TRANSACTION_LIMIT_MS,
+    sharePerKey,
+    keepsConnection = false,
+  }: DatabaseOptions = {},
 ): Database {
   const maxWaitMs =
     statementTimeoutMs === "endless" ? CONNECT_TIMEOUT_MS : Math.min(statementTimeoutMs, CONNECT_TIMEOUT_MS);
@@ -136,7 +143,7 @@ export function createDatabase(
         return result.rows;
       },
       transaction: (work, { statementMs = statementLimitMs } = {}) =>
-        withRetries(user, (run) => transact(run, work, statementMs)),
+        withRetries(user, (run) => transact(run, work, { idleLimitMs, statementMs })),
       forKey,
       ping,
       usage: connections.usage,
@@ -157,23 +164,25 @@ export function createDatabase(
   return own;
 }
 
+interface ServerLimits {
+  idleLimitMs: number;
+  /** Undefined: without a limit. */
+  statementMs: number | undefined;
+}
+
 /**
  * Begins a transaction whose limits Postgres enforces: a process that freezes, or whose machine is lost, keeps its locks no
  * longer. `set local` also holds behind a pooler; the three commands are one round trip.
  */
-const beginWithin = (statementMs: number | undefined): string =>
+const beginWithin = ({ idleLimitMs, statementMs }: ServerLimits): string =>
   [
     "begin",
-    `set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_LIMIT_MS}`,
+    `set local idle_in_transaction_session_timeout = ${idleLimitMs}`,
     ...(statementMs === undefined ? [] : [`set local statement_timeout = ${statementMs}`]),
   ].join("; ");
 
-async function transact<T>(
-  run: Run,
-  work: (tx: Queryable) => Promise<T>,
-  statementMs: number | undefined,
-): Promise<T> {
-  await run(beginWithin(statementMs));
+async function transact<T>(run: Run, work: (tx: Queryable) => Promise<T>, limits: ServerLimits): Promise<T> {
+  await run(beginWithin(limits));
   try {
     const result = await work({
       query: async <Row extends object>(statement: Statement | string, values?: readonly unknown[]) =>
