@@ -10,8 +10,8 @@ export async function runInBatches(
   }
 }
 
-/** Performs one step and returns the number of items it processed. */
-export type Step = () => Promise<number>;
+/** Performs one step and returns the number of items it processed, or several numbers, whose names follow that of the step. */
+export type Step = () => Promise<number | Record<string, number>>;
 
 /** Runs the steps in sequence. A failed step does not stop the rest; the first error is thrown at the end. */
 export async function runSteps(steps: Readonly<Record<string, Step>>): Promise<Record<string, number>> {
@@ -19,8 +19,9 @@ export async function runSteps(steps: Readonly<Record<string, Step>>): Promise<R
   const faults: unknown[] = [];
   for (const [name, step] of Object.entries(steps))
     await step().then(
-      (count) => {
-        counts[name] = count;
+      (result) => {
+        if (typeof result === "number") counts[name] = result;
+        else for (const [part, count] of Object.entries(result)) counts[`${name}_${part}`] = count;
       },
       (fault: unknown) => void faults.push(fault),
     );
