@@ -21,8 +21,8 @@ export const listAbandonedBatches = (
   db.query(LIST_ABANDONED, [firstIdAt("bat", before), new Date(before), limit]);
 
 /**
- * The ids of a batch are of two partitions at most, so its first and its last message tell whether all are deleted: a
- * partition may be kept longer than its retention.
+ * The bounds of its messages' ids let Postgres skip the other partitions. A scalar subquery, because `not exists` may become a
+ * join that reads all messages.
  */
 const DELETE_EMPTY = sql(`
   delete from batches
@@ -31,12 +31,15 @@ const DELETE_EMPTY = sql(`
     from batches b
     where b.finished_at is not null
     and b.last_message_id < $1
-    and not exists (
-      select
+    and (
+      select m.id
       from messages m
       where m.client_id = b.client_id
-      and m.id in (b.first_message_id, b.last_message_id)
-    )
+      and m.batch_id = b.id
+      and m.id between b.first_message_id and b.last_message_id
+      order by m.id
+      limit 1
+    ) is null
     limit $2
   ))
   returning 1 as one`);
