@@ -30,7 +30,7 @@ const MAX_PARTITIONS = 60;
 
 const partitionSpan = (days: number) => Math.ceil(days / MAX_PARTITIONS) * DAY;
 
-/** Rows accepted before this time (milliseconds since 1970) are deleted, apart from a partition being dropped. */
+/** Rows accepted before this time (milliseconds since 1970) are deleted, apart from those that are still needed. */
 export const oldestRowTime = (
   settings: RetentionSettings,
   group: keyof typeof RETAINED_HISTORIES,
@@ -40,15 +40,15 @@ export const oldestRowTime = (
   return now - days * DAY - partitionSpan(days);
 };
 
-/** Returns the same step for each group of tables, under the name of its count. */
+/** Returns the same step for each group of tables, under the name of its count: `outcome` after that of the group. */
 export const partitionSteps = (
   settings: RetentionSettings,
-  outcome: "made" | "dropped",
-  work: (history: PartitionGroup, days: number) => Promise<number>,
+  outcome: "partitions_made" | "partitions_dropped" | "rows",
+  work: (history: PartitionGroup, days: number) => ReturnType<Step>,
 ): Record<string, Step> =>
   Object.fromEntries(
     Object.entries(RETAINED_HISTORIES).map(([name, { history, days }]) => [
-      `${name}_partitions_${outcome}`,
+      `${name}_${outcome}`,
       () => work(history, settings[days]),
     ]),
   );
@@ -58,7 +58,7 @@ export const createPartitionSteps = (
   db: Database,
   now: number,
 ): Record<string, Step> =>
-  partitionSteps(settings, "made", (history, days) =>
+  partitionSteps(settings, "partitions_made", (history, days) =>
     createMissingPartitions(db, history, { now, spanMs: partitionSpan(days) }),
   );
 

@@ -51,5 +51,5 @@ export const cronTable = (
     expression: STATS_SCHEDULE,
     run: (tick) => rollUpStats({ ...parts, settings: config }, tick),
   },
-  { name: "maintenance", expression: config.CRON_MAINTENANCE, run: () => maintain(config, parts.db) },
+  { name: "maintenance", expression: config.CRON_MAINTENANCE, run: (tick) => maintain(config, parts, tick) },
 ];

@@ -120,6 +120,8 @@ export const LOG_EVENTS = {
     "Redis answers and refuses writes; events are delivered and messages sent without wake-ups",
   "redis.recovered": "Redis responds again and accepts writes",
   "redis.unavailable": "Redis does not respond; events are delivered and messages sent without wake-ups",
+  "retention.postponed":
+    "Rows of `table` have passed their retention and are kept, because they are still to be sent or delivered, or their batch is not finished: `rows` of them, the oldest of the day `since`. `partitions` could not be dropped because of them; their other rows are deleted",
   "sandbox.answered": "One line per request to the sandbox",
   "sandbox.listening": "The sandbox accepts connections",
   "sandbox.request_failed": "The sandbox failed on a request: a defect of the sandbox",

@@ -8,6 +8,7 @@ import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts
 import { markClientDeleted } from "../../src/store/tenants/client-erasure.ts";
 import { findTermsInForce } from "../../src/store/tenants/terms.ts";
 import { maintain } from "../../workers/scheduler/maintenance.ts";
+import { captureLog } from "../fixtures/captured-log.ts";
 import { startApi } from "../fixtures/http/api.ts";
 import { insertBatch } from "../fixtures/messages/batch-rows.ts";
 import { sendMessage } from "../fixtures/messages/messages.ts";
@@ -224,7 +225,10 @@ t.test("herald client delete", async (t) => {
   });
 
   t.test("an interrupted deletion is continued by a second call or by the maintenance job", async (t) => {
-    for (const finish of [erase, () => maintain(api.config, api.db)]) {
+    const { log } = captureLog();
+    const maintainOnce = () =>
+      maintain(api.config, { db: api.db, log }, { signal: new AbortController().signal });
+    for (const finish of [erase, maintainOnce]) {
       const tenant = await makeTenant(api);
       await fillAllTables(tenant);
       await markClientDeleted(api.db, tenant.id);

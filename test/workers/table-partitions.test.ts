@@ -3,14 +3,13 @@ import t from "tap";
 import { recordEvents } from "../../src/domain/events/record-events.ts";
 import { DAY, HOUR, MINUTE } from "../../src/runtime/durations.ts";
 import { firstIdAt } from "../../src/runtime/ids.ts";
-import { createDatabase, type Database } from "../../src/store/database/database.ts";
-import { dropPartitions, EVENT_TABLES, MESSAGE_TABLES } from "../../src/store/database/partitions.ts";
+import type { Database } from "../../src/store/database/database.ts";
+import { EVENT_TABLES, MESSAGE_TABLES } from "../../src/store/database/partitions.ts";
 import { createClient } from "../../src/store/tenants/clients.ts";
-import { applyRetention } from "../../workers/scheduler/maintenance.ts";
 import { conservativeNow, tablePartitions } from "../../workers/table-partitions.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { insertMessage } from "../fixtures/messages/message-rows.ts";
-import { testConfig } from "../fixtures/processes/settings.ts";
+import { applyRetention, openWithoutPartitions, partitionById } from "../fixtures/processes/retention.ts";
 import { untilBlocked } from "../fixtures/servers/lock-waits.ts";
 import { connectRawClient } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
@@ -21,17 +20,14 @@ const RETENTION = { EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 30 };
 const SHORT_RETENTION = { EVENT_RETENTION_DAYS: 3, MESSAGE_RETENTION_DAYS: 3 };
 
 async function open(t: Test) {
-  const config = await testConfig(t);
-  const db = createDatabase(config, () => {});
-  t.teardown(() => db.close());
-  for (const history of [EVENT_TABLES, MESSAGE_TABLES]) await dropPartitions(db, history, Date.UTC(2100, 0)); // every process creates these at its start
+  const { db, config } = await openWithoutPartitions(t);
   return { db, config, clientId: (await createClient(db, "c")).id };
 }
 
 /** Returns the part of an id that its time determines. */
 const withoutPrefix = (id: string) => id.slice(id.indexOf("_") + 1);
 
-/** Inserts an event of that time with a claimed delivery and an attempt, and a message; returns the common part of their ids. */
+/** Inserts a delivered event of that time with an attempt, and a sent message; returns the common part of their ids. */
 async function makeRows(db: Database, clientId: string, time: number): Promise<string> {
   const [event, message] = (["evt", "msg"] as const).map(
     (prefix) => `${firstIdAt(prefix, time)}${"0".repeat(16)}`,
@@ -41,12 +37,7 @@ async function makeRows(db: Database, clientId: string, time: number): Promise<s
     "insert into events (client_id, id, type, occurred_at, is_late, payload) values ($1, $2, 'webhook.test', now(), false, '{}')",
     values,
   );
-  await db.query("insert into deliveries (client_id, id, state) values ($1, $2, 'pending')", values);
-  await db.query(
-    `insert into delivery_queue (client_id, id, worker_id, lease, claimed_at)
-    values ($1, $2, 'wrk_1', gen_random_uuid(), now())`,
-    values,
-  );
+  await db.query("insert into deliveries (client_id, id, state) values ($1, $2, 'delivered')", values);
   await db.query(
     "insert into attempts (client_id, id, attempt, at, duration_ms) values ($1, $2, 1, now(), 5)",
     values,
@@ -57,10 +48,8 @@ async function makeRows(db: Database, clientId: string, time: number): Promise<s
 
 /** Returns the partition of each row of a table. */
 async function partitionByRow(db: Database, table: string): Promise<Record<string, string>> {
-  const rows = await db.query<{ id: string; place: string }>(
-    `select id, tableoid::regclass::text as place from ${table} order by id`,
-  );
-  return Object.fromEntries(rows.map(({ id, place }) => [withoutPrefix(id), place]));
+  const rows = Object.entries(await partitionById(db, table));
+  return Object.fromEntries(rows.map(([id, partition]) => [withoutPrefix(id), partition]));
 }
 
 const SELECT_PARTITIONS = "select 1 from pg_inherits where inhparent = 'events'::regclass";
@@ -114,17 +103,11 @@ t.test("a partition is dropped when all its rows have passed their retention", a
     [first, second],
     `${stray} was in the default partition`,
   );
-  t.same(
-    Object.keys(await partitionByRow(db, "delivery_queue")),
-    [first, second],
-    "no row of a deleted event",
-  );
   t.match(
     await applyRetention(SHORT_RETENTION, db, NOON + 3 * DAY + 13 * HOUR),
     bothHistories({ dropped: 1 }),
   );
-  for (const table of [...TABLES, "delivery_queue"])
-    t.same(Object.keys(await partitionByRow(db, table)), [second]);
+  for (const table of TABLES) t.same(Object.keys(await partitionByRow(db, table)), [second]);
 });
 
 const LONG_RETENTION = { EVENT_RETENTION_DAYS: 3_650, MESSAGE_RETENTION_DAYS: 3_650 };

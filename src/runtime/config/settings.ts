@@ -226,10 +226,13 @@ export const SETTINGS = {
     fallback: "",
     meaning: "comma-separated CIDRs of private addresses that `webhook_url` may reach, with http or https",
   }),
-  EVENT_RETENTION_DAYS: setting(integer(1, 3_650), { fallback: "30", meaning: "days that events are kept" }),
+  EVENT_RETENTION_DAYS: setting(integer(1, 3_650), {
+    fallback: "30",
+    meaning: "days that events are kept; longer while they wait to be delivered",
+  }),
   MESSAGE_RETENTION_DAYS: setting(integer(1, 3_650), {
     fallback: "90",
-    meaning: "days that messages are kept, content and status",
+    meaning: "days that messages are kept, content and status; longer while they are still to be sent",
   }),
   CRON_TOKENS: setting(cronExpression, {
     fallback: "0 */15 * * * *",

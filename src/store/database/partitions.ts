@@ -1,50 +1,108 @@
 import { firstIdAt, type IdPrefix, timeOfId } from "../../runtime/ids.ts";
-import { type Database, type Queryable, sql } from "./database.ts";
+import { type Database, type Queryable, type Statement, sql } from "./database.ts";
 
 /** Tables with the same partitions, ranged by the time in ids of one prefix. */
 export interface PartitionGroup {
   prefix: IdPrefix;
+  /** In the order in which the statement that inserts rows locks them. */
   tables: readonly [string, ...string[]];
-  /** A table without partitions, with a row for each row of theirs that is still to be processed. */
-  queue?: string;
-  /** SQL: the rows of one of the tables, or of its partition, that are still needed. */
-  neededRows?(table: string): string;
+  /** The table whose rows decide: those of the other tables are kept and deleted with the row of their id. */
+  leading: string;
+  /** True when a retry can make a row needed again: it writes to the leading table in the same statement. */
+  canBeNeededAgain: boolean;
+  /** `hasNeeded` is true when a row is needed whose id is at least $1 and less than $2. */
+  findNeeded: Statement;
+  /**
+   * SQL: true when the row `r` of the leading table is needed. With scalar subqueries each row is looked up by a primary key;
+   * `exists` may become a join that reads the whole queue.
+   */
+  isNeeded: string;
 }
 
+/**
+ * An event is needed while its delivery waits, also at a held queue or an open breaker. A retry or a replay inserts the row
+ * of the queue later; the state shows one that began after the statement that reads it.
+ */
 export const EVENT_TABLES: PartitionGroup = {
   prefix: "evt",
   tables: ["events", "deliveries", "attempts"],
-  queue: "delivery_queue",
+  leading: "deliveries",
+  canBeNeededAgain: true,
+  findNeeded: sql(`
+  select (
+    select id
+    from delivery_queue
+    where id >= $1
+    and id < $2
+    order by id -- otherwise Postgres may read the whole table
+    limit 1
+  ) is not null as "hasNeeded"`),
+  isNeeded: `
+    r.state in ('pending', 'retrying')
+    or (
+      select true
+      from delivery_queue q
+      where q.id = r.id
+    ) is not null`,
 };
+
 /**
- * A message may be scheduled for a later time than its retention, and its batch may be paused for long. All messages of an
- * unfinished batch are needed, because they are counted.
+ * A message is needed until its outcome is known: one that may have been sent can be sent again. All messages of an unfinished
+ * batch are needed, because they are counted. Rows of sends exist from the acceptance on, so a need only ends.
  */
 export const MESSAGE_TABLES: PartitionGroup = {
   prefix: "msg",
   tables: ["messages"],
-  neededRows: (table) => `
-    select m.*
-    from sends s
-    join ${table} m on m.client_id = s.client_id and m.id = s.id
-    where s.state <> 'unknown'
-    union
-    select m.*
-    from batches b
-    join ${table} m on m.client_id = b.client_id and m.batch_id = b.id
-    where b.finished_at is null`,
+  leading: "messages",
+  canBeNeededAgain: false,
+  findNeeded: sql(`
+  select
+    exists (
+      select
+      from clients c
+      cross join lateral (
+        select s.id
+        from sends s
+        where s.client_id = c.id
+        and s.id >= $1
+        and s.id < $2
+        order by s.id -- otherwise Postgres may read the whole table for each client
+        limit 1
+      ) found
+    )
+    or exists (
+      select
+      from batches
+      where finished_at is null
+      and last_message_id >= $1
+      and first_message_id < $2
+    ) as "hasNeeded"`),
+  isNeeded: `
+    (
+      select true
+      from sends s
+      where s.client_id = r.client_id
+      and s.id = r.id
+    ) is not null
+    or (
+      select true
+      from batches b
+      where b.client_id = r.client_id
+      and b.id = r.batch_id
+      and b.finished_at is null
+    ) is not null`,
 };
 
 /** Milliseconds since 1970; `to` is exclusive. */
-interface TimeRange {
+export interface TimeRange {
   from: number;
   to: number;
 }
 
-const LOCK_PARTITIONS = sql("select pg_advisory_xact_lock(hashtext('herald:partitions'))");
+export const LOCK_PARTITIONS = sql("select pg_advisory_xact_lock(hashtext('herald:partitions'))");
 
 /** A statement that waits for these locks blocks all later readers and writers, so it gives up early. */
-const SET_LOCK_TIMEOUT = "set local lock_timeout = '1s'";
+export const SET_LOCK_TIMEOUT = "set local lock_timeout = '1s'";
 
 const LIST_BOUNDS = sql(`
   select pg_get_expr(c.relpartbound, c.oid) as bound
@@ -52,7 +110,8 @@ const LIST_BOUNDS = sql(`
   join pg_class c on c.oid = i.inhrelid
   where i.inhparent = $1::regclass`);
 
-async function listRanges(db: Queryable, { tables: [first] }: PartitionGroup): Promise<TimeRange[]> {
+/** Returns the ranges that have partitions, the oldest first. */
+export async function listRanges(db: Queryable, { tables: [first] }: PartitionGroup): Promise<TimeRange[]> {
   const rows = await db.query<{ bound: string }>(LIST_BOUNDS, [first]);
   const ranges = rows.flatMap(({ bound }) => {
     const [from, to] = [...bound.matchAll(/'([a-z]+_[0-9a-z]+)'/g)].map(([, id]) => timeOfId(id as string));
@@ -62,7 +121,7 @@ async function listRanges(db: Queryable, { tables: [first] }: PartitionGroup): P
 }
 
 /** A partition is named after the first day of its range. */
-const partitionNameOf = (table: string, { from }: TimeRange): string =>
+export const partitionNameOf = (table: string, { from }: TimeRange): string =>
   `${table}_${new Date(from).toISOString().slice(0, 10).replaceAll("-", "")}`;
 
 interface PartitionPlan {
@@ -150,53 +209,4 @@ async function createPartition(
   await tx.query(`insert into ${name} select * from ${table}_default where id >= '${from}' and id < '${to}'`);
   await tx.query(`delete from ${table}_default where id >= '${from}' and id < '${to}'`);
   await tx.query(`alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`);
-}
-
-/**
- * Drops ranges that end by `before` and deletes older rows of the default partitions, apart from those that are still needed;
- * returns how many ranges.
- */
-export async function dropPartitions(db: Database, group: PartitionGroup, before: number): Promise<number> {
-  let dropped = 0;
-  while (await db.transaction((tx) => dropFirstRange(tx, group, before))) dropped++;
-  for (const table of group.tables) await db.query(deleteFromDefault(table, group, before));
-  return dropped;
-}
-
-/** Deletes rows of a default partition, and those of the queue that belong to them. */
-function deleteFromDefault(
-  table: string,
-  { prefix, queue, neededRows }: PartitionGroup,
-  before: number,
-): string {
-  const kept = neededRows
-    ? `and (d.client_id, d.id) not in (select n.client_id, n.id from (${neededRows(`${table}_default`)}) n)`
-    : "";
-  const deletion = `delete from ${table}_default d where d.id < '${firstIdAt(prefix, before)}' ${kept}`;
-  if (!queue) return deletion;
-  return `with deleted as (${deletion} returning d.id) delete from ${queue} q using deleted d where q.id = d.id`;
-}
-
-/** Drops one range per transaction, so that its locks are held briefly. False when none ends by `before`. */
-async function dropFirstRange(tx: Queryable, group: PartitionGroup, before: number): Promise<boolean> {
-  await tx.query(LOCK_PARTITIONS);
-  const [first] = await listRanges(tx, group);
-  if (!first || first.to > before) return false;
-  await dropRange(tx, group, first);
-  return true;
-}
-
-/** Moves the needed rows into the default partitions: the others of the range, of all clients, are deleted in time. */
-async function dropRange(tx: Queryable, group: PartitionGroup, range: TimeRange): Promise<void> {
-  const { prefix, tables, queue, neededRows } = group;
-  await tx.query(SET_LOCK_TIMEOUT);
-  for (const table of tables) {
-    const name = partitionNameOf(table, range);
-    if (neededRows) {
-      await tx.query(`alter table ${table} detach partition ${name}`);
-      await tx.query(`insert into ${table}_default ${neededRows(name)}`);
-    }
-    await tx.query(`drop table ${name}`);
-  }
-  if (queue) await tx.query(`delete from ${queue} where id < '${firstIdAt(prefix, range.to)}'`);
 }

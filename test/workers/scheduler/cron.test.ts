@@ -6,6 +6,7 @@ import { createClient } from "../../../src/store/tenants/clients.ts";
 import { insertUser } from "../../../src/store/tenants/users.ts";
 import { JobError, setCronGauges } from "../../../workers/scheduler/cron.ts";
 import { maintain } from "../../../workers/scheduler/maintenance.ts";
+import { captureLog } from "../../fixtures/captured-log.ts";
 import {
   CRON_EVERY_SECOND,
   CRON_NEVER,
@@ -19,6 +20,8 @@ import { testConfig } from "../../fixtures/processes/settings.ts";
 import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
 import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
+
+const NEVER = new AbortController().signal;
 
 t.test("cron jobs", async (t) => {
   t.jobs = 8; // mostly waiting
@@ -169,7 +172,9 @@ t.test("cron jobs", async (t) => {
     await add("ended", 300, -29);
     await add("long expired", -31, null);
     await add("long ended", 300, -31);
-    t.match(await maintain(config, db), { sessions_deleted: 2 });
+    t.match(await maintain(config, { db, log: captureLog().log }, { signal: NEVER }), {
+      sessions_deleted: 2,
+    });
     const rows = await db.query("select id from sessions order by id");
     t.same(rows, [{ id: "ended" }, { id: "expired" }, { id: "open" }]);
   });
@@ -187,7 +192,7 @@ t.test("cron jobs", async (t) => {
     await db.query(
       "insert into oauth_states (id, expires_at) values ('old', now() - interval '61 minutes'), ('new', now() - interval '59 minutes')",
     );
-    t.match(await maintain(config, db), {
+    t.match(await maintain(config, { db, log: captureLog().log }, { signal: NEVER }), {
       cron_runs_deleted: 1,
       workers_deleted: 1,
       oauth_states_deleted: 1,

@@ -1,24 +1,23 @@
 import type { Test } from "tap";
 import t from "tap";
-import { DAY } from "../../../src/runtime/durations.ts";
-import { firstIdAt } from "../../../src/runtime/ids.ts";
-import { createDatabase, type Database } from "../../../src/store/database/database.ts";
-import { dropPartitions, EVENT_TABLES, MESSAGE_TABLES } from "../../../src/store/database/partitions.ts";
+import { DAY, SECOND } from "../../../src/runtime/durations.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 import { createClient } from "../../../src/store/tenants/clients.ts";
-import { applyRetention } from "../../../workers/scheduler/maintenance.ts";
 import { insertBatch } from "../../fixtures/messages/batch-rows.ts";
 import { insertMessage, insertSend } from "../../fixtures/messages/message-rows.ts";
-import { testConfig } from "../../fixtures/processes/settings.ts";
+import {
+  applyRetention,
+  idAt,
+  openWithoutPartitions,
+  partitionById,
+} from "../../fixtures/processes/retention.ts";
 
 const NOON = Date.UTC(2030, 4, 10, 12);
 /** Events are kept: their ids have the real time. */
 const RETENTION = { EVENT_RETENTION_DAYS: 3_650, MESSAGE_RETENTION_DAYS: 3 };
 
 async function open(t: Test) {
-  const config = await testConfig(t);
-  const db = createDatabase(config, () => {});
-  t.teardown(() => db.close());
-  for (const history of [EVENT_TABLES, MESSAGE_TABLES]) await dropPartitions(db, history, Date.UTC(2100, 0)); // every process creates these at its start
+  const { db } = await openWithoutPartitions(t);
   return {
     db,
     client: { id: (await createClient(db, "c")).id },
@@ -27,9 +26,6 @@ async function open(t: Test) {
 }
 
 type Client = { id: string };
-
-const idAt = (prefix: "msg" | "bat", time: number, digit: number) =>
-  `${firstIdAt(prefix, time)}${String(digit).repeat(16)}`;
 
 /** Inserts a message of that time, and its send if it has a state. */
 async function makeMessage(
@@ -45,7 +41,7 @@ const listIds = async (db: Database, table: "messages" | "batches"): Promise<str
   (await db.query<{ id: string }>(`select id from ${table} order by id`)).map(({ id }) => id);
 
 t.test(
-  "messages that are still to be sent are kept when the partition of their time is dropped",
+  "a partition with messages that are still to be sent stays without its other messages, and is dropped when they were sent",
   async (t) => {
     for (const state of ["scheduled", "behind", "waiting", "claimed", "unknown"])
       t.test(state, async (t) => {
@@ -62,12 +58,16 @@ t.test(
         await makeMessage(db, client, { id: needed, state });
         await makeMessage(db, other, { id: settled });
         await makeMessage(db, other, { id: next });
-        const isKept = state !== "unknown";
         const counts = await applyRetention(RETENTION, db, NOON + 4 * DAY);
-        t.match(counts, { message_partitions_dropped: 1 });
-        t.same(await listIds(db, "messages"), isKept ? [stray, needed, next] : [next]);
+        t.match(counts, { message_partitions_dropped: 0, message_rows_deleted: 1, message_rows_kept: 2 });
+        t.same(await partitionById(db, "messages"), {
+          [stray]: "messages_default",
+          [needed]: "messages_20300510",
+          [next]: "messages_20300511",
+        });
         await db.query("delete from sends");
-        await applyRetention(RETENTION, db, NOON + 4 * DAY);
+        const later = await applyRetention(RETENTION, db, NOON + 4 * DAY);
+        t.match(later, { message_partitions_dropped: 1, message_rows_deleted: 1, message_rows_kept: 0 });
         t.same(await listIds(db, "messages"), [next], "after they were sent");
       });
   },
@@ -116,17 +116,44 @@ t.test(
   async (t) => {
     const { db, client, other } = await open(t);
     await applyRetention(RETENTION, db, NOON);
-    const messages = [1, 2, 3].map((digit) => idAt("msg", NOON, digit));
-    const batches = [1, 2].map((digit) => idAt("bat", NOON, digit)) as [string, string];
-    const columns = { channel_id: "ch_of_a_test" };
-    const done = { ...columns, status: "cancelled", finished_at: new Date(), messages: messages.slice(0, 1) };
-    await insertBatch({ db }, client, { ...done, id: batches[0] });
-    await insertBatch({ db }, other, { ...columns, id: batches[1], messages: messages.slice(1) });
-    for (const [index, id] of messages.entries())
-      await makeMessage(db, index === 0 ? client : other, { id, batch_id: batches[index === 0 ? 0 : 1] });
+    const insert = async (
+      owner: Client,
+      digit: number,
+      columns: { status: string; finished_at?: Date },
+    ): Promise<{ id: string; messages: string[] }> => {
+      const messages = [0, 1, 2].map((second) => idAt("msg", NOON + second * SECOND, digit));
+      const batch = { ...columns, id: idAt("bat", NOON, digit), channel_id: "ch_of_a_test", messages };
+      const batch_id = await insertBatch({ db }, owner, batch);
+      for (const id of messages) await makeMessage(db, owner, { id, batch_id });
+      return { id: batch_id, messages };
+    };
+    const finished_at = new Date();
+    await insert(client, 1, { status: "cancelled", finished_at });
+    const unknown = await insert(client, 2, { status: "finished", finished_at });
+    const [kept] = unknown.messages.slice(1) as [string];
+    await insertSend({ db }, client, { id: kept, state: "unknown", batch_id: unknown.id });
+    const running = await insert(other, 3, { status: "running" });
+    const paused = await insert(client, 4, { status: "paused" });
     t.match(await applyRetention(RETENTION, db, NOON + 2 * DAY), { batches_deleted: 0 });
-    t.match(await applyRetention(RETENTION, db, NOON + 4 * DAY), { batches_deleted: 1 });
-    t.same(await listIds(db, "batches"), [batches[1]]);
-    t.same(await listIds(db, "messages"), messages.slice(1), "they are counted, although they were sent");
+    t.match(await applyRetention(RETENTION, db, NOON + 4 * DAY), {
+      message_partitions_dropped: 0,
+      message_rows_deleted: 5,
+      batches_deleted: 1,
+    });
+    t.same(await listIds(db, "batches"), [unknown.id, running.id, paused.id]);
+    t.same(
+      (await listIds(db, "messages")).sort(),
+      [kept, ...running.messages, ...paused.messages].sort(),
+      "those of unfinished batches are counted, although they were sent",
+    );
+    await db.query("delete from sends");
+    await db.query(
+      "update batches set status = 'finished', pause_reason = null, paused_at = null, finished_at = now()",
+    );
+    t.match(await applyRetention(RETENTION, db, NOON + 4 * DAY), {
+      message_partitions_dropped: 1,
+      batches_deleted: 3,
+    });
+    t.same(await listIds(db, "messages"), []);
   },
 );

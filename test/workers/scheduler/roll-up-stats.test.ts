@@ -9,11 +9,11 @@ import { replayDeliveries, retryEvent } from "../../../src/store/events/replays.
 import { beginSingleAttempt, finishSingleAttempt } from "../../../src/store/events/single-attempts.ts";
 import { updateMessageStatuses } from "../../../src/store/messages/message-statuses.ts";
 import { markClientDeleted } from "../../../src/store/tenants/client-erasure.ts";
-import { applyRetention } from "../../../workers/scheduler/maintenance.ts";
 import { makeEventAt, updateDelivery } from "../../fixtures/events/events.ts";
 import { insertClientWithLastByte, openQueueContext } from "../../fixtures/events/queue-rows.ts";
 import { insertMessage } from "../../fixtures/messages/message-rows.ts";
 import { updateRow } from "../../fixtures/messages/messages.ts";
+import { applyRetention } from "../../fixtures/processes/retention.ts";
 import { compareFigures, resetProgress, rollUp } from "../../fixtures/stats/figures.ts";
 
 const HOURS_AGO = 30;
