@@ -206,6 +206,7 @@ function createMessageSending(parts: ClaimingParts & { rates: Rates }) {
   const sends = createSends({
     worker,
     db,
+    log,
     limiter,
     rates,
     availability: createPlatformAvailability(log),

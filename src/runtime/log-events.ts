@@ -80,7 +80,7 @@ export const LOG_EVENTS = {
   "message.interrupted":
     "A dispatcher died while it sent this message; the message is `unknown`, unless a webhook has reported its status",
   "message.lease_lost":
-    "Another dispatcher reclaimed the message before this one sent it or wrote its outcome, or its client was deleted",
+    "The message was cancelled or another dispatcher reclaimed it before this one sent it or wrote its outcome, or its client was deleted",
   "message.sent": "One line per attempt to send a message to a platform, with `outcome`",
   "message.write_failed": "The outcome of one send could not be written; the message becomes `unknown`",
   "metrics.listening": "Metrics are served on this port",

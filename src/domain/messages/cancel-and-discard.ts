@@ -66,7 +66,7 @@ interface CancelParts {
   messageNotifier: MessageNotifier;
 }
 
-/** Cancels a message that no dispatcher has, with its event; does nothing to any other message. */
+/** Cancels a message whose request is not written, with its event; does nothing to any other message. */
 export async function cancelMessage(parts: CancelParts, clientId: string, messageId: string): Promise<void> {
   const released = await notifyAfterCommit(parts, async (tx, notifier) => {
     const cancelled = await cancelSend(tx, clientId, messageId);

@@ -8,7 +8,7 @@ import {
 } from "./lifecycle.ts";
 
 /**
- * A dispatcher that claims a send and this statement lock its row: the second one finds it claimed, or no longer finds it.
+ * A dispatcher that marks a send and this statement lock its row: the second one finds it marked, or no longer finds it.
  * So a message is either sent or cancelled.
  */
 const cancelStatement = (condition: string) =>
@@ -40,8 +40,11 @@ const cancelStatement = (condition: string) =>
   and m.status in ${UNSETTLED_STATUSES}
   returning ${SETTLED_COLUMNS}`);
 
+const IS_IN_BATCH = "s.batch_id = $2 and s.batch_id <> ''";
+
 const CANCEL_ONE = cancelStatement("s.id = $2");
-const CANCEL_BATCH = cancelStatement("s.batch_id = $2 and s.batch_id <> ''");
+const CANCEL_UNCLAIMED = cancelStatement(`${IS_IN_BATCH} and s.state <> 'claimed'`);
+const CANCEL_BATCH = cancelStatement(IS_IN_BATCH);
 
 /** Undefined when the client has no such message, or it can no longer be cancelled. */
 export async function cancelSend(
@@ -53,8 +56,7 @@ export async function cancelSend(
   return row;
 }
 
-/** Cancels the messages of a batch that no dispatcher has; returns how many. */
-export async function cancelBatchSends(tx: Queryable, clientId: string, batchId: string): Promise<number> {
-  const rows = await tx.query<SettledSend>(CANCEL_BATCH, [clientId, batchId]);
-  return rows.length;
+/** Cancels the messages of a batch. Claimed ones come last: until the commit, marks that include one of them wait for its lock. */
+export async function cancelBatchSends(tx: Queryable, clientId: string, batchId: string): Promise<void> {
+  for (const statement of [CANCEL_UNCLAIMED, CANCEL_BATCH]) await tx.query(statement, [clientId, batchId]);
 }

@@ -1,7 +1,7 @@
 import { COMMIT_IN_MEMORY, type Database, type Queryable, sql } from "../database/database.ts";
 import { createQueueScan, type ScanLimits, selectPages } from "../database/queue-scan.ts";
 import { sortById } from "../events/events.ts";
-import { IS_NOT_HELD } from "../processes/queue-hold.ts";
+import { IS_HELD, IS_NOT_HELD } from "../processes/queue-hold.ts";
 import { IS_NOT_QUARANTINED, IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/workers.ts";
 import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 
@@ -50,33 +50,16 @@ const selectKeys = (name: string, condition: string, last: string) => `${name} a
 const MAX_POLLED_SUSPECTS = 100;
 
 /**
- * SQL: true when sends of this batch may be claimed; of a cancelled one those that `isStillToBeSent`. A finished one has a send
+ * SQL: a batch whose sends may be claimed; of a cancelled one only those of which a part was sent. A finished one has a send
  * when the dispatcher of an unknown one reports that it was not sent.
  */
-const isBatchActive = (clientId: string, batchId: string): string => `(
-    ${batchId} = ''
-    or exists (
-      select
+const fromActiveBatch = (clientId: string, batchId: string): string => `
       from batches b
-      where b.client_id = ${clientId}
+      where ${batchId} <> ''
+      and b.client_id = ${clientId}
       and b.id = ${batchId}
       and b.status in ('running', 'cancelled', 'finished')
-      and b.expires_at > now()
-    )
-  )`;
-
-/**
- * SQL: false for what comes back as waiting to a batch that was cancelled: the supervision cancels it. A message of which a part
- * was sent is finished. The scalar subquery is evaluated once for each key, and not for single messages.
- */
-const isStillToBeSent = (send: string, key: string): string => `(
-          ${key}.batch_id = ''
-          or ${send}.parts_sent > 0
-          or ${statusOfBatch(key)} <> 'cancelled'
-        )`;
-
-const statusOfBatch = (key: string): string =>
-  `(select b.status from batches b where b.client_id = ${key}.client_id and b.id = ${key}.batch_id)`;
+      and b.expires_at > now()`;
 
 /** SQL: the due keys of the CTE `found`, up to $3. It may return a cancelled batch of which a claim takes nothing. */
 const SELECT_DUE_KEYS = `
@@ -91,7 +74,12 @@ const SELECT_DUE_KEYS = `
     limit 1
   ) c
   where f.after <= now()
-  and ${isBatchActive("c.client_id", "f.batch_id")}
+  and (
+    f.batch_id = ''
+    or exists (
+      select${fromActiveBatch("c.client_id", "f.batch_id")}
+    )
+  )
   order by f.is_suspect desc, f.channel_id, f.batch_id
   limit $3`;
 
@@ -180,7 +168,7 @@ const selectDue = (condition: string) => `
         and s.batch_id = wanted.batch_id
         and s.state = 'waiting'
         and (s.expires_at > now()) is true
-        and ${isStillToBeSent("s", "wanted")}
+        and (batch.status is distinct from 'cancelled' or s.parts_sent > 0)
         and ${condition}
         order by s.next_attempt_at, s.place
         limit wanted.max
@@ -213,6 +201,10 @@ const CLAIM = sql(`
       and c.id = wanted.channel_id
       and c.status = 'connected'
       and c.token_sealed is not null
+    left join lateral (
+      select b.status${fromActiveBatch("wanted.client_id", "wanted.batch_id")}
+      limit 1
+    ) batch on true
     cross join lateral (
       select row
       from (${selectDue(RETRIED)}
@@ -229,7 +221,7 @@ const CLAIM = sql(`
     ) found
     where ${IS_NOT_HELD}
     and ${COMMIT_IN_MEMORY}
-    and ${isBatchActive("wanted.client_id", "wanted.batch_id")}
+    and (wanted.batch_id = '' or batch.status is not null)
   ),
   claimed as (
     update sends s
@@ -309,7 +301,7 @@ export interface SendMark {
 
 /**
  * A send with a lease is `claimed` or `unknown`. The condition does not name `claimed`: the planner would search all claimed
- * sends instead of looking each one up by its key. See RELEASE_FIRST for the limit and `ctid`. A send of which nothing was sent does not start once its batch is paused or cancelled.
+ * sends instead of looking each one up by its key. See CLAIM for the limit and `ctid`.
  */
 const MARK_SENDING = sql(`
   with input as materialized (
@@ -333,11 +325,6 @@ const MARK_SENDING = sql(`
       and s.id = i.id
       and s.lease = i.lease
       and s.state <> 'unknown'
-      and (
-        s.batch_id = ''
-        or i.parts_sent > 0
-        or ${statusOfBatch("s")} not in ('paused', 'cancelled')
-      )
       limit 1
       for no key update of s
     ) s
@@ -354,11 +341,17 @@ const MARK_SENDING = sql(`
     where s.ctid = h.row
     returning s.id
   )
-  select coalesce(array_agg(id), '{}') as "markedIds"
+  select coalesce(array_agg(id), '{}') as "markedIds", ${IS_HELD} as "isHeld"
   from marked`);
 
-/** Returns the ids of the sends that may start: no other dispatcher may send them from now on. */
-export async function markSending(db: Queryable, marks: readonly SendMark[]): Promise<string[]> {
-  const [row] = await db.query<{ markedIds: string[] }>(MARK_SENDING, [JSON.stringify(sortById(marks))]);
-  return row?.markedIds ?? [];
+interface MarkResult {
+  /** Ids of the sends whose lease is still valid: no other dispatcher may send them from now on. */
+  markedIds: string[];
+  /** True while the queue is held: then no send is marked, and one that was claimed before does not start. */
+  isHeld: boolean;
+}
+
+export async function markSending(db: Queryable, marks: readonly SendMark[]): Promise<MarkResult> {
+  const [row] = await db.query<MarkResult>(MARK_SENDING, [JSON.stringify(sortById(marks))]);
+  return row as MarkResult;
 }

@@ -101,18 +101,6 @@ const FINISH = sql(`
     where h.outcome in ('unknown', 'waiting')
     and s.ctid = h.row
   ),
-  -- A send was unknown when its cancelled batch ended: the supervision cancels it, and ends the batch again.
-  reopened as (
-    update batches b
-    set finished_at = null
-    from held h
-    where h.is_counted
-    and h.outcome = 'waiting'
-    and h.batch_id <> ''
-    and b.client_id = h.client_id
-    and b.id = h.batch_id
-    and b.status = 'cancelled'
-  ),
   recorded as (
     update messages m
     set
@@ -145,19 +133,35 @@ const FINISH = sql(`
     and h.outcome <> 'settled'
     and (h.outcome <> 'waiting' or h.attempt is not null)
   )
-  select id, channel_id, batch_id, recipient
+  select client_id, id, channel_id, batch_id, recipient, is_counted and outcome = 'waiting' and batch_id <> '' as is_late
   from held`);
 
-type FinishedSend = ChannelRecipient & { id: string };
+type FinishedSend = ChannelRecipient & { client_id: string; id: string; is_late: boolean };
+
+/** Batches that were cancelled, and ended while the outcome of a send was unknown. */
+const REOPEN = sql(`
+  update batches b
+  set finished_at = null
+  from unnest($1::uuid[], $2::text[]) as late (client_id, id)
+  where b.client_id = late.client_id
+  and b.id = late.id
+  and b.status = 'cancelled'`);
 
 const withoutNulls = (attempt: PlatformAttempt): Partial<PlatformAttempt> =>
   Object.fromEntries(Object.entries(attempt).filter(([, value]) => value !== null));
 
-/** Spans all clients: stores outcomes of the sends whose lease is still valid, and returns these sends. */
-export function finishSends(tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishedSend[]> {
+/**
+ * Spans all clients: stores outcomes of the sends whose lease is still valid, and returns these sends. The supervision cancels one
+ * that was not sent after all when its batch was cancelled, and ends the batch again.
+ */
+export async function finishSends(tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishedSend[]> {
   const input = sortById(finishes).map((finish) => ({
     ...finish,
     attempt: finish.attempt && withoutNulls(finish.attempt),
   }));
-  return tx.query<FinishedSend>(FINISH, [JSON.stringify(input), SEND_TTL_MS]);
+  const held = await tx.query<FinishedSend>(FINISH, [JSON.stringify(input), SEND_TTL_MS]);
+  const late = held.filter(({ is_late }) => is_late);
+  if (late.length > 0)
+    await tx.query(REOPEN, [late.map(({ client_id }) => client_id), late.map(({ batch_id }) => batch_id)]);
+  return held;
 }

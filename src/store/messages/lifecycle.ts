@@ -60,9 +60,12 @@ export const UNSETTLED_STATUSES = sqlList(
 /** SQL lists: states of sends that are to be sent now, and of those that are not claimed. */
 export const TO_BE_SENT_STATES = sendStatesWhere(({ isToBeSent }) => isToBeSent);
 export const UNLEASED_STATES = sendStatesWhere(({ isToBeSent, isLeased }) => isToBeSent && !isLeased);
-/** SQL: true for a send that can be cancelled: no dispatcher has it, and no part of it was sent. */
+/**
+ * SQL: true for a send that can be cancelled: no part of it was sent, and no request may have been written. A dispatcher that has
+ * claimed it cannot mark it afterwards.
+ */
 export const isCancellable = (send: string): string =>
-  `(${send}.state in ${sqlList(["scheduled", "behind", "waiting"] satisfies SendState[])} and ${send}.parts_sent = 0)`;
+  `(${send}.state <> 'unknown' and ${send}.sending_at is null and ${send}.parts_sent = 0)`;
 
 const PAIRS = statuses.flatMap((from) => transitionsOf(from).map((to) => `('${from}', '${to}')`)).join(", ");
 

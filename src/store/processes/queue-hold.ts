@@ -7,6 +7,7 @@ import { type Queryable, sql } from "../database/database.ts";
 
 /** SQL: true unless the queue is held. Postgres evaluates it once per statement. */
 export const IS_NOT_HELD = "not exists (select from queue_hold)";
+export const IS_HELD = "exists (select from queue_hold)";
 
 export interface QueueHoldState {
   held: boolean;

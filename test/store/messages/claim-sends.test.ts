@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Test } from "tap";
 import t from "tap";
 import { newId } from "../../../src/runtime/ids.ts";
+import { cancelSend } from "../../../src/store/messages/cancel-sends.ts";
 import {
   claimSends,
   createSendPoll,
@@ -28,7 +29,9 @@ import {
   requestOf,
   type SendQueueContext,
 } from "../../fixtures/messages/send-queue.ts";
+import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
 import { disableAutovacuum } from "../../fixtures/servers/query-plans.ts";
+import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { makeChannel } from "../../fixtures/tenants/channels.ts";
 
 /** A further channel of the client, with these columns. */
@@ -275,47 +278,44 @@ t.test(
   },
 );
 
-t.test("of a cancelled batch only messages of which a part was sent are claimed and marked", async (t) => {
+t.test("of a cancelled batch only messages of which a part was sent are claimed", async (t) => {
   const context = await openSendQueue(t);
-  const { db, clientId, channelId } = context;
-  const batch_id = await insertBatch(context, { id: clientId }, { channel_id: channelId, id: "bat_1" });
-  const insert = (columns: Record<string, unknown> = {}) => insertQueued(context, { batch_id, ...columns });
+  const { clientId, channelId } = context;
+  const batch = { channel_id: channelId, id: "bat_1", status: "cancelled" };
+  const batch_id = await insertBatch(context, { id: clientId }, batch);
+  const insert = (columns: Record<string, unknown>) => insertQueued(context, { batch_id, ...columns });
   const begun = { parts_sent: 1, platform_message_id: "m_1" };
-  const [first, half] = [await insert(), await insert(begun)];
-  const single = await insertQueued(context);
-  const { lease, ids } = await claimWithNewLease(context, { batchId: batch_id });
-  t.same(ids, [first, half]);
-  const singleLease = (await claimWithNewLease(context)).lease;
-  /** Marks the three sends; nothing stays changed. */
-  const tryToMark = async () => {
-    let marked: string[] = [];
-    const rollback = new Error("rollback");
-    const tried = db.transaction(async (tx) => {
-      const markOf = (id: string, columns: object = {}) => ({
-        ...{ client_id: clientId, id, lease: lease.token, parts_sent: 0, platform_message_id: null },
-        ...columns,
-      });
-      const marks = [markOf(first), markOf(half, begun), markOf(single, { lease: singleLease.token })];
-      marked = await markSending(tx, marks);
-      throw rollback;
-    });
-    await t.rejects(tried, rollback);
-    return marked.sort();
-  };
-  t.same(await tryToMark(), [first, half, single]);
-  const paused = { status: "paused", pause_reason: "requested", paused_at: new Date() };
-  for (const columns of [paused, { status: "cancelled", pause_reason: null, paused_at: null }]) {
-    await updateBatch(context, columns);
-    t.same(await tryToMark(), [half, single], columns.status);
-  }
-
   for (const columns of [{}, { attempts: 1 }, { deaths: SUSPECT_DEATHS }]) await insert(columns);
+  const single = await insertQueued(context);
   const waiting = [await insert(begun), await insert({ ...begun, attempts: 1 })];
   const suspect = await insert({ ...begun, deaths: SUSPECT_DEATHS });
-  const claim = async (isSuspect: boolean) =>
-    (await claimWithNewLease(context, { batchId: batch_id, isSuspect })).ids;
-  t.same(await claim(false), waiting);
-  t.same(await claim(true), [suspect]);
+  const claim = async (overrides: Partial<SendClaimRequest>) =>
+    (await claimWithNewLease(context, overrides)).ids;
+  t.same(await claim({ batchId: batch_id }), waiting);
+  t.same(await claim({ batchId: batch_id, isSuspect: true }), [suspect]);
+  t.same(await claim({}), [single]);
+});
+
+t.test("a claimed message is either marked or cancelled", async (t) => {
+  const context = await openSendQueue(t);
+  const { db, clientId } = context;
+  const [marked, cancelled] = [await insertQueued(context), await insertQueued(context)];
+  const { lease } = await claimWithNewLease(context);
+  const mark = (id: string) =>
+    markSending(db, [
+      { client_id: clientId, id, lease: lease.token, parts_sent: 0, platform_message_id: null },
+    ]);
+  t.same((await mark(marked)).markedIds, [marked]);
+  t.equal(await cancelSend(db, clientId, marked), undefined);
+  const raw = await connectRawClient(t, context.config.DATABASE_URL);
+  let marking: ReturnType<typeof mark> | undefined;
+  await db.transaction(async (tx) => {
+    t.match(await cancelSend(tx, clientId, cancelled), { id: cancelled });
+    marking = mark(cancelled);
+    await untilBlocked(raw, 1);
+  });
+  t.same((await marking)?.markedIds, []);
+  t.equal(await readSend(context, cancelled), undefined);
 });
 
 t.test("the poll returns each channel and batch with due sends, suspects first", async (t) => {
@@ -372,7 +372,7 @@ t.test("a claim whose answer was lost releases its own sends that have not start
   const [unstarted, started] = [await insertQueued(context), await insertQueued(context)];
   const { lease } = await claimWithNewLease(context);
   const mark = { client_id: context.clientId, lease: lease.token, parts_sent: 0, platform_message_id: null };
-  t.same(await markSending(context.db, [{ ...mark, id: started }]), [started]);
+  t.same((await markSending(context.db, [{ ...mark, id: started }])).markedIds, [started]);
   const others = [await insertQueued(context), await insertQueued(context)];
   const sameWorker = await claimWithNewLease(context, { max: 1 });
   const otherWorker = await claimWithNewLease(context, { max: 1 }, "wrk_2");

@@ -51,10 +51,10 @@ t.test("no statement claims a row of a held queue", async (t) => {
   t.match(await readMessage(context, waiting), { state: "waiting" });
   const mark = { client_id: clientId, id: claimed, lease: lease.token };
   const marks = [{ ...mark, parts_sent: 0, platform_message_id: null }];
-  t.same(await markSending(db, marks), [], "a claimed send does not start");
+  t.same(await markSending(db, marks), { markedIds: [], isHeld: true }, "a claimed send does not start");
 
   t.same(await releaseQueue(db), { held: false, since: null, by: null, reason: null });
-  t.same(await markSending(db, marks), [claimed]);
+  t.same(await markSending(db, marks), { markedIds: [claimed], isHeld: false });
   t.equal((await claimDeliveries(db, requestsOf([delivery]), lease)).length, 1);
   t.same(await claimOne(), [waiting]);
   t.ok(await claimSuspect(db, { ...lease, token: randomUUID() }, []));

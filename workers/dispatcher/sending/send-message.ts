@@ -39,19 +39,21 @@ interface SenderParts extends RequestParts {
 interface SendParts extends SenderParts, Omit<SendControl, "isStopped"> {
   /** False when the process stops, or when the claim was so long ago that the lease may be lost. */
   mayStart: boolean;
-  /** Records that a request is about to be sent; false when it may not start. */
-  mark(mark: Omit<SendMark, "lease">): Promise<boolean>;
+  /** Records that a request is about to be sent. */
+  mark(mark: Omit<SendMark, "lease">): Promise<MarkOutcome>;
 }
 
 const MAX_MARK_BATCH_ROWS = 100;
 
-/** Sends one message under its lease. */
+/** Sends one message under its lease; undefined when the lease is lost and another worker decides the outcome. */
 export function createMessageSender(parts: SenderParts) {
-  const marks = createBatcher<SendMark, boolean>({
+  const marks = createBatcher<SendMark, MarkOutcome>({
     maxItems: MAX_MARK_BATCH_ROWS,
     async run(batch) {
-      const marked = new Set(await markSending(parts.db, batch));
-      return ({ id }) => marked.has(id);
+      const { markedIds, isHeld } = await markSending(parts.db, batch);
+      if (isHeld) return () => "not_written";
+      const marked = new Set(markedIds);
+      return ({ id }) => (marked.has(id) ? "marked" : "lost");
     },
   });
   return async (row: ClaimedSend, { lease, claimedAt }: Claim, { isStopped, ...control }: SendControl) => {
@@ -61,7 +63,7 @@ export function createMessageSender(parts: SenderParts) {
   };
 }
 
-async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageOutcome> {
+async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageOutcome | undefined> {
   const ids = row.parts_sent > 0 ? [row.platform_message_id] : [];
   let requests: RequestTimes = { durationMs: 0, statusCode: null };
   const progress = (): Progress => ({
@@ -74,8 +76,10 @@ async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageO
   if (!parts.mayStart) return notAttempted(progress());
   try {
     for (const request of requestsOf(parts, row).slice(ids.length)) {
-      const isMarked = await markAttempt(parts, row, ids);
-      if (!isMarked || !(ids.length > 0 || (await parts.hasToken()))) return notAttempted(progress());
+      const marked = await markAttempt(parts, row, ids);
+      if (marked === "lost") return undefined;
+      if (marked !== "marked" || !(ids.length > 0 || (await parts.hasToken())))
+        return notAttempted(progress());
       parts.tracked.resume();
       const sent = await sendRequest(request, requests);
       const { outcome } = sent;
@@ -112,22 +116,22 @@ async function sendRequest(request: () => Promise<SendOutcome>, before: RequestT
 const storableId = (id: string | undefined): string | null =>
   id !== undefined && /^[\x21-\x7e]{1,512}$/.test(id) ? id : null;
 
-/**
- * No request is sent without this mark: after a crash, an unmarked send counts as not sent. False without a lease, while the
- * database is unavailable or the queue is held, and when the batch of a message was paused or cancelled before its first part.
- */
+/** `not written` while the database is unavailable or the queue is held; `lost` without a lease. */
+type MarkOutcome = "marked" | "lost" | "not_written";
+
+/** No request is sent without this mark: after a crash, an unmarked send counts as not sent. */
 async function markAttempt(
   { mark }: SendParts,
   row: ClaimedSend,
   ids: readonly (string | null)[],
-): Promise<boolean> {
+): Promise<MarkOutcome> {
   const { client_id, id } = row;
   const sendMark = { client_id, id, parts_sent: ids.length, platform_message_id: ids[0] ?? null };
   // After a longer pause the lease may be lost, and the message may have failed meanwhile.
   const began = performance.now();
   return mark(sendMark).then(
-    (isMarked) => isMarked && performance.now() - began <= MAX_START_DELAY_MS,
-    () => false,
+    (outcome) => (performance.now() - began > MAX_START_DELAY_MS ? "not_written" : outcome),
+    () => "not_written",
   );
 }
 

@@ -30,15 +30,15 @@ import type { PlatformAvailability } from "./platform-availability.ts";
  * sending: `sending_at` is on disk, so no other dispatcher may send it. The request follows, and its outcome (outcomes.ts).
  * unwritten: the outcome is decided. The batch writer deletes the row, or makes it unknown or waiting.
  * unknown: the request may have arrived; it is never sent again. A status webhook ends it, or the recovery when none comes.
- * A claimed send waits again at its place, without an attempt, when the process stops, the queue is held, its batch is paused or
- * cancelled, its start comes too late, or the platform has asked for a pause. The recovery makes sends of dead dispatchers wait
- * again, or unknown.
+ * A claimed send waits again at its place, without an attempt, when the process stops, the queue is held, its start comes
+ * too late, or the platform has asked for a pause. The recovery makes sends of dead dispatchers wait again, or unknown.
  */
 
 interface SendsParts {
   /** This dispatcher's id in the rows. */
   worker: string;
   db: Database;
+  log: Log;
   limiter: ConcurrencyLimiter<SendLane>;
   rates: Rates;
   availability: PlatformAvailability;
@@ -46,7 +46,8 @@ interface SendsParts {
   onSlotFree(): void;
   batchWriter: BatchWriter<FinishedSend>;
   tracker: WorkTracker;
-  send(row: ClaimedSend, claim: Claim, control: SendControl): Promise<MessageOutcome>;
+  /** Undefined when the lease was lost and another worker decides the outcome. */
+  send(row: ClaimedSend, claim: Claim, control: SendControl): Promise<MessageOutcome | undefined>;
   record(row: ClaimedSend, result: MessageOutcome, ms: number): void;
 }
 
@@ -63,7 +64,7 @@ export interface SendControl {
 const MAX_TOKEN_AGE_MS = 100;
 
 export function createSends(parts: SendsParts) {
-  const { worker, db, limiter, rates, availability, batchWriter } = parts;
+  const { worker, db, log, limiter, rates, availability, batchWriter } = parts;
   const withBatchRates = createBatchRates(db);
   const pollSends = createSendPoll(db);
   const running = new Set<Promise<void>>();
@@ -115,7 +116,8 @@ export function createSends(parts: SendsParts) {
       const began = performance.now();
       const control = { tracked, isStopped: () => isStopped, hasToken: () => hasToken(keyOf(row), claim) };
       const result = await parts.send(row, claim, control).finally(onCallEnd);
-      await finish(row, claim, result, Math.round(performance.now() - began));
+      if (result) await finish(row, claim, result, Math.round(performance.now() - began));
+      else log.warn("message.lease_lost", { client: row.client_id, message_id: row.id });
     } finally {
       tracked.end();
     }

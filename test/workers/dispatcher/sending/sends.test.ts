@@ -49,6 +49,7 @@ function openSends(claimed: (key: SendKey) => readonly Partial<ClaimedSend>[] = 
   const sends = createSends({
     worker: "wrk_1",
     db: { query: async () => claimed(key) } as unknown as Database,
+    log,
     limiter,
     rates,
     availability: createPlatformAvailability(log),
