@@ -26,6 +26,7 @@ const MIGRATION_HASHES: Record<string, string> = {
   "012_queue_hold_reason.sql": "83db6b22b6a646ad13a3f9eef1798a4ba8304c83ec586494fe596aaf621491ff",
   "013_embed_appearance.sql": "26d1ad45c6b9250e0b4595c2b767f529629cc3042e754851ae245075e1d4dcd8",
   "014_stream_generation.sql": "69de7160229517041e69e495d50cc89f03af8f6664a9de2ddff2bbb3b6131f7a",
+  "015_reserved_pages.sql": "441736fe588d275f460115ec34467c97f0021d365045cc9fa7cfdcc9fd1e455a",
 };
 
 t.test("concurrent runs apply each file once, and a later run applies none", async (t) => {

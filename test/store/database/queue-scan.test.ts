@@ -46,7 +46,11 @@ t.test(
     await db.query("delete from delivery_queue where id like 'finished %'");
     const other = await insertClientWithLastByte(db, 1);
     await insertDueDeliveries({ db, clientId: other }, 1);
-    t.match(await poll(undefined, 10), [{ clientId: other }], "the newest row is found at once");
+    const first = await poll(undefined, 10);
+    t.ok(
+      first.some((key) => key.clientId === other),
+      "the newest row is found at once",
+    );
     const found = new Set<string>();
     for (let turns = 0; found.size < 3 && turns < MAX_TURNS; turns++) {
       for (const key of await poll(undefined, 10)) found.add(key.clientId);

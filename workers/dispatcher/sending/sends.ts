@@ -1,6 +1,7 @@
 import { type EventDraft, recordEvents } from "../../../src/domain/events/record-events.ts";
 import type { Rates } from "../../../src/queue/rates.ts";
 import { type EventNotifier, notifyAfterCommit } from "../../../src/queue/wake-ups.ts";
+import type { Log } from "../../../src/runtime/log.ts";
 import type { TrackedWork, WorkTracker } from "../../../src/runtime/watchdog.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import {
