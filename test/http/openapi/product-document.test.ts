@@ -24,7 +24,7 @@ const DELIVERY_ERROR_SOURCES = [
   "src/delivery/post-event.ts",
   "src/runtime/http/send-request.ts",
   "src/store/events/single-attempts.ts",
-  "src/store/events/claim-deliveries.ts",
+  "src/store/events/recover-deliveries.ts",
   "workers/dispatcher/delivering/outcomes.ts",
 ]
   .map((file) => readFileSync(join(packageRoot(), file), "utf8"))
