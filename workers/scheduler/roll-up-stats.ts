@@ -21,10 +21,9 @@ import type { JobTick } from "./cron.ts";
  * A run that fails or is killed loses nothing: its changes are found again by the next one.
  */
 
-/** Small batches keep the lock of the figures short. */
+/** Small batches keep the lock of the figures short, and their statements below the limit, also after a replay of a whole month. */
 const MAX_BATCH_HOURS = 50;
 const MAX_OPEN_HOURS = 1_000;
-const MAX_LATE_CHANGES = 1_000;
 
 interface RollUpParts {
   db: Database;
@@ -64,9 +63,9 @@ async function rollUp(context: RunContext, oldestAt: (now: number) => number): P
 async function rollUpLateChanges({ db, signal, subject }: RunContext): Promise<number> {
   for (let total = 0; ; ) {
     signal.throwIfAborted();
-    const { taken, changed } = await recomputeLateChanges(db, subject, MAX_LATE_CHANGES);
+    const { changed, hasMore } = await recomputeLateChanges(db, subject, MAX_BATCH_HOURS);
     total += changed;
-    if (taken < MAX_LATE_CHANGES) return total;
+    if (!hasMore) return total;
   }
 }
 

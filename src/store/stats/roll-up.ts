@@ -127,13 +127,10 @@ export async function listChangedHours(
 
 /**
  * One writer at a time: otherwise an older snapshot could overwrite the figures of a newer one. A statement of
- * its own, so that the next one sees everything committed before. The timeout ends a scheduler that froze.
+ * its own, so that the next one sees everything committed before.
  */
 const LOCK = sql(`
-  select
-    set_config('idle_in_transaction_session_timeout', '5s', true),
-    ${WITHOUT_JIT},
-    pg_advisory_xact_lock(hashtext('herald:stats ' || $1::text))`);
+  select ${WITHOUT_JIT}, pg_advisory_xact_lock(hashtext('herald:stats ' || $1::text))`);
 
 /**
  * Rows are deleted by retention only, so a smaller `accepted` means that some of them are gone: the figures
@@ -205,35 +202,47 @@ export const recomputeHours = (
     return recompute(tx, subject, hours);
   });
 
-const TAKE_LATE_CHANGES = sql(`
-  delete from late_changes
-  where ctid = any(array(
-    select ctid
-    from late_changes
-    where starts_with(id, $1)
-    limit $2
-  ))
-  returning client_id as "clientId", id`);
+const LIST_LATE_CHANGES = sql(`
+  select client_id as "clientId", id
+  from late_changes
+  where starts_with(id, $1)
+  limit $2`);
+
+/** Deletes all changes of the hours, so that an hour with many changes is computed once. */
+const FORGET_LATE_CHANGES = sql(`
+  delete from late_changes l
+  using unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[]) as h (client_id, start, from_id, to_id)
+  where l.client_id = h.client_id
+  and l.id >= h.from_id
+  and l.id < h.to_id`);
+
+/** Changes that are read to find hours. */
+const MAX_READ_CHANGES = 1_000;
 
 interface RecomputedHours {
-  /** Rows of late_changes that were deleted. */
-  taken: number;
+  /** Rows of figures that have changed. */
   changed: number;
+  /** True when there may be further late changes. */
+  hasMore: boolean;
 }
 
-/** Computes the hours of up to `limit` late changes, and forgets these changes in the same transaction. */
+/** Computes up to `maxHours` hours of late changes, and forgets the changes of these hours in the same transaction. */
 export const recomputeLateChanges = (
   db: Database,
   subject: StatsSubject,
-  limit: number,
+  maxHours: number,
 ): Promise<RecomputedHours> =>
   db.transaction(async (tx) => {
     await tx.query(LOCK, [subject.name]);
-    const taken = await tx.query<{ clientId: string; id: string }>(TAKE_LATE_CHANGES, [
+    const changes = await tx.query<{ clientId: string; id: string }>(LIST_LATE_CHANGES, [
       `${subject.prefix}_`,
-      limit,
+      MAX_READ_CHANGES,
     ]);
-    return { taken: taken.length, changed: await recompute(tx, subject, toHours(taken)) };
+    const found = toHours(changes);
+    const hours = found.slice(0, maxHours);
+    if (hours.length > 0) await tx.query(FORGET_LATE_CHANGES, [...hourColumns(subject, hours)]);
+    const hasMore = changes.length === MAX_READ_CHANGES || found.length > hours.length;
+    return { changed: await recompute(tx, subject, hours), hasMore };
   });
 
 function toHours(changes: readonly { clientId: string; id: string }[]): ClientHour[] {
