@@ -128,7 +128,10 @@ interface RepeatOptions {
   name: RepeatedWork;
   /** Milliseconds between the end of one run and the start of the next, so that runs never overlap. */
   intervalMs: number;
-  /** Resolves to `skipped` when it could not work now: that neither begins nor ends an outage. */
+  /**
+   * Resolves to `skipped` when it could not work now: that neither begins nor ends an outage. Resolves to `unfinished` when the
+   * next run is to follow at once.
+   */
   work(): Promise<unknown>;
   log: Log;
 }
@@ -146,8 +149,12 @@ export function repeat({ name, intervalMs, work, log }: RepeatOptions): Worker {
   let running: Promise<void> = Promise.resolve();
   async function run(): Promise<void> {
     while (!closing.signal.aborted) {
-      await work().then((result) => result === "skipped" || outageLogger.recovered(), outageLogger.failed);
-      await pause(intervalMs, closing.signal);
+      const result = await work().catch((error: unknown) => {
+        outageLogger.failed(error);
+        return "skipped";
+      });
+      if (result !== "skipped") outageLogger.recovered();
+      if (result !== "unfinished") await pause(intervalMs, closing.signal);
     }
   }
   return {

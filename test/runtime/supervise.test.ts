@@ -1,4 +1,5 @@
 import t from "tap";
+import { HOUR } from "../../src/runtime/durations.ts";
 import { repeat, supervise, type Worker } from "../../src/runtime/supervise.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { until } from "../fixtures/until.ts";
@@ -93,6 +94,18 @@ t.test("a signal during a slow start stops the process", async (t) => {
   const ended = supervise({ workers: [slow], log });
   process.emit("SIGTERM", "SIGTERM");
   t.equal(await ended, 0);
+});
+
+t.test("unfinished work goes on without a pause", async (t) => {
+  const { log } = captureLog();
+  const results = ["unfinished", "unfinished", "finished"];
+  let runs = 0;
+  const work = async () => results[runs++];
+  const worker = repeat({ name: "breaker_check", intervalMs: HOUR, work, log });
+  await worker.start?.({ fail: (error) => void t.fail(`the worker failed: ${error}`) });
+  await until("the work is finished", () => runs === results.length);
+  await worker.close?.();
+  t.equal(runs, results.length);
 });
 
 t.test("work that is skipped neither begins nor ends an outage", async (t) => {
