@@ -17,6 +17,7 @@ const JUDGED_MESSAGES = { max: 50, min: 20 };
 /** The platform's answers that a template does not exist, is paused or is disabled. */
 const TEMPLATE_REFUSALS = ["132001", "132015", "132016"];
 
+/** `offset 0`: looked up for each batch. Without it Postgres may read the sends of all batches into a hash table. */
 const hasSends = (condition: string) => `exists (
         select
         from sends s
@@ -25,6 +26,7 @@ const hasSends = (condition: string) => `exists (
         and s.batch_id <> ''
         and s.state <> 'unknown'
         and ${condition}
+        offset 0
       )`;
 
 /**
@@ -70,6 +72,10 @@ const JUDGED = `
       group by 1
     ) n`;
 
+/**
+ * Reads one send of each unfinished batch, and up to 50 messages of each running one, by their indexes. `offset 0`: otherwise
+ * the change would be computed again for each of its uses.
+ */
 const LIST = sql(`
   select d.client_id, d.id, d.change, d.active_since
   from (
@@ -92,6 +98,7 @@ const LIST = sql(`
     left join lateral (${JUDGED}
     ) judged on true
     where b.finished_at is null
+    offset 0
   ) d
   where d.change is not null
   order by d.change in ('start', 'finish', 'cancel_rest'), row_number() over (partition by d.client_id), d.client_id

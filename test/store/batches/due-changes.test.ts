@@ -3,9 +3,11 @@ import t from "tap";
 import { makeDueChange, requestChange } from "../../../src/domain/batches/change-batch.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { type DueChange, listDueChanges } from "../../../src/store/batches/due-changes.ts";
-import { insertBatch } from "../../fixtures/messages/batch-rows.ts";
+import type { Queryable } from "../../../src/store/database/database.ts";
+import { insertBatch, insertManyBatches } from "../../fixtures/messages/batch-rows.ts";
 import { insertMessage, insertSend } from "../../fixtures/messages/message-rows.ts";
 import { openSendQueue, type SendQueueContext } from "../../fixtures/messages/send-queue.ts";
+import { countRowsRead } from "../../fixtures/servers/query-plans.ts";
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
 
@@ -137,6 +139,31 @@ t.test("pauses come first, then clients take turns", async (t) => {
     ["start", "start", "start"],
   );
   t.same(new Set(starts.slice(0, 2).map(({ client_id }) => client_id)), new Set([clientId, otherId]));
+});
+
+t.test("the list does not read the messages that wait in unfinished batches", async (t) => {
+  const context = await openSendQueue(t);
+  const { db } = context;
+  const batches = 400;
+  await insertManyBatches(context, { senders: [context], count: batches, messages: 10, status: "running" });
+  await db.query("analyze");
+  const statements: { text: string; values: unknown[] }[] = [];
+  const recording: Queryable = {
+    async query(statement, values = []) {
+      statements.push({
+        text: typeof statement === "string" ? statement : statement.text,
+        values: [...values],
+      });
+      return [];
+    },
+  };
+  await listDueChanges({ ...db, transaction: (work) => work(recording) }, 100);
+  const read = await db.transaction(async (tx) => {
+    const [settings, list] = statements;
+    await tx.query(settings?.text ?? "");
+    return countRowsRead(tx, list ?? { text: "", values: [] });
+  });
+  t.ok(read < 4 * batches, `it reads ${read} rows`);
 });
 
 t.test("a batch that was resumed is not paused for what was found before", async (t) => {
