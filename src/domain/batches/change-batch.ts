@@ -3,16 +3,17 @@ import { timeOfId } from "../../runtime/ids.ts";
 import type { BatchDto } from "../../schema/batches.ts";
 import type { BatchStatus, MessageType, PauseReason, Platform } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/times.ts";
-import { type BatchRow, findBatch } from "../../store/batches/batches.ts";
+import { type BatchRow, findBatch, findBatches } from "../../store/batches/batches.ts";
 import {
   type BatchRef,
-  cancelBatch,
-  finishBatch,
-  pauseBatch,
+  type BatchToChange,
+  cancelBatches,
+  finishBatches,
+  pauseBatches,
   pauseBatchesOfTemplate,
-  resumeBatch,
+  resumeBatches,
   type StoppedTemplate,
-  startBatch,
+  startBatches,
   startBatchSends,
 } from "../../store/batches/change-batch.ts";
 import type { DueChange } from "../../store/batches/due-changes.ts";
@@ -41,23 +42,23 @@ function stateOf(row: BatchRow) {
   };
 }
 
-/** Tells the client the new state of a batch, in the transaction that changes it. */
-async function recordUpdate(
+/** Tells the clients the new state of their batches, in the transaction that changes it. */
+async function recordUpdates(
   tx: Queryable,
-  { client_id, id }: BatchRef,
+  changed: readonly BatchRef[],
   notifier: EventNotifier,
 ): Promise<void> {
-  const row = await findBatch(tx, client_id, id);
-  if (!row) return; // its client was deleted
-  const draft = {
-    clientId: client_id,
-    type: "batch.updated",
+  if (changed.length === 0) return;
+  const rows = await findBatches(tx, changed);
+  const drafts = rows.map((row) => ({
+    clientId: row.client_id,
+    type: "batch.updated" as const,
     key: row.platform as Platform,
     channelId: row.channel_id,
     channelExternalRef: row.channel_external_ref,
     data: stateOf(row),
-  } as const;
-  await recordEvents(tx, [draft], notifier);
+  }));
+  await recordEvents(tx, drafts, notifier);
 }
 
 export interface BatchParts {
@@ -66,59 +67,59 @@ export interface BatchParts {
   messageNotifier: MessageNotifier;
 }
 
-/** Only a change without a request has `active_since`. */
-type ChangedBatch = Pick<BatchRef, "client_id" | "id"> & Partial<Pick<DueChange, "active_since">>;
+/** Makes the change of the batches whose status allows it, and returns these. */
+type Change = (tx: Queryable, batches: readonly BatchToChange[]) => Promise<BatchRef[]>;
 
-type Change = (tx: Queryable, batch: ChangedBatch) => Promise<BatchRef | undefined>;
-
-const start: Change = async (tx, batch) => {
-  const started = await startBatch(tx, batch);
-  if (started) await startBatchSends(tx, started);
+const start: Change = async (tx, batches) => {
+  const started = await startBatches(tx, batches);
+  await startBatchSends(tx, started);
   return started;
 };
 
 /** A batch that was paused before its time starts if that has passed meanwhile. */
-const resume: Change = async (tx, batch) => {
-  const resumed = await resumeBatch(tx, batch);
-  if (resumed?.status === "running") await startBatchSends(tx, resumed);
+const resume: Change = async (tx, batches) => {
+  const resumed = await resumeBatches(tx, batches);
+  await startBatchSends(
+    tx,
+    resumed.filter(({ status }) => status === "running"),
+  );
   return resumed;
 };
 
-const cancel: Change = async (tx, batch) => {
-  const cancelled = await cancelBatch(tx, batch);
-  if (!cancelled) return undefined;
-  await cancelBatchSends(tx, batch.client_id, batch.id);
-  await finishBatch(tx, batch);
+const cancel: Change = async (tx, batches) => {
+  const cancelled = await cancelBatches(tx, batches);
+  await cancelRest(tx, cancelled);
   return cancelled;
 };
 
 /** What was in flight when the batch was cancelled has failed and would be sent again. */
-const cancelRest: Change = async (tx, batch) => {
-  await cancelBatchSends(tx, batch.client_id, batch.id);
-  return finishBatch(tx, batch);
+const cancelRest: Change = async (tx, batches) => {
+  for (const { client_id, id } of batches) await cancelBatchSends(tx, client_id, id);
+  return finishBatches(tx, batches);
 };
 
 const pauseBecause =
   (reason: PauseReason): Change =>
-  (tx, batch) =>
-    pauseBatch(tx, batch, reason, batch.active_since ?? null);
+  (tx, batches) =>
+    pauseBatches(tx, batches, reason);
 
-/** Makes one change in a transaction, with its event. False when the status of the batch does not allow it. */
+/** Makes the change of all these batches in one transaction, with their events. Returns those whose status allowed it. */
 async function makeChange(
   { db, notifier, messageNotifier }: BatchParts,
-  batch: ChangedBatch,
+  batches: readonly BatchToChange[],
   change: Change,
-): Promise<boolean> {
+): Promise<BatchRef[]> {
   const changed = await notifyAfterCommit({ db, notifier }, async (tx, deferredNotifier) => {
-    const ref = await change(tx, batch);
-    if (ref) await recordUpdate(tx, ref, deferredNotifier);
-    return ref;
+    const refs = await change(tx, batches);
+    await recordUpdates(tx, refs, deferredNotifier);
+    return refs;
   });
-  if (changed?.status === "running")
-    messageNotifier.notify([
-      { clientId: changed.client_id, channelId: changed.channel_id, batchId: changed.id },
-    ]);
-  return changed !== undefined;
+  messageNotifier.notify(
+    changed
+      .filter(({ status }) => status === "running")
+      .map(({ client_id, channel_id, id }) => ({ clientId: client_id, channelId: channel_id, batchId: id })),
+  );
+  return changed;
 }
 
 /** The changes that a client can request, and the statuses in which a request has nothing to do. */
@@ -141,26 +142,36 @@ export async function requestChange(
   { clientId, batchId, request }: { clientId: string; batchId: string; request: BatchRequest },
 ): Promise<BatchRequestOutcome> {
   const { change, reached } = REQUESTS[request];
-  const isChanged = await makeChange(parts, { client_id: clientId, id: batchId }, change);
+  const changed = await makeChange(parts, [{ client_id: clientId, id: batchId }], change);
   const row = await findBatch(parts.db, clientId, batchId);
   if (!row) return { outcome: "not_found" };
   const batch = toBatch(row);
-  if (isChanged || reached.some((status) => status === batch.status)) return { outcome: "done", batch };
+  if (changed.length > 0 || reached.some((status) => status === batch.status))
+    return { outcome: "done", batch };
   return { outcome: "refused", status: batch.status };
 }
 
 const DUE_CHANGES: Readonly<Record<DueChange["change"], Change>> = {
   start,
-  finish: finishBatch,
+  finish: finishBatches,
   cancel_rest: cancelRest,
   channel: pauseBecause("channel"),
   template: pauseBecause("template"),
   failures: pauseBecause("failures"),
 };
 
-/** Makes a change that a batch needs without a request; false when it no longer needs it. */
-export const makeDueChange = (parts: BatchParts, { change, ...batch }: DueChange): Promise<boolean> =>
-  makeChange(parts, batch, DUE_CHANGES[change]);
+/**
+ * Makes a change that batches need without a request, of all of them or none. Returns those that still needed it. They are
+ * locked in the order of their ids: dispatchers that change the same batches wait for each other instead of deadlocking.
+ */
+export const makeDueChange = (
+  parts: BatchParts,
+  change: DueChange["change"],
+  batches: readonly DueChange[],
+): Promise<BatchRef[]> => {
+  const sorted = [...batches].sort((one, other) => (one.id < other.id ? -1 : 1));
+  return makeChange(parts, sorted, DUE_CHANGES[change]);
+};
 
 /** Pauses the batches of the client that send a template which was deleted. */
 export const pauseForTemplate = (
@@ -170,5 +181,5 @@ export const pauseForTemplate = (
 ): Promise<void> =>
   notifyAfterCommit({ db, notifier }, async (tx, deferredNotifier) => {
     const paused = await pauseBatchesOfTemplate(tx, clientId, template);
-    for (const batch of paused) await recordUpdate(tx, batch, deferredNotifier);
+    await recordUpdates(tx, paused, deferredNotifier);
   });

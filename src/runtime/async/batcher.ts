@@ -115,7 +115,7 @@ async function runBatch<I, O>(
 }
 
 /** Halves find one bad item among hundreds in a few batches; single items would delay the last ones by hundreds. */
-function halvesOf<T>(items: readonly T[]): [T[], T[]] {
+export function halvesOf<T>(items: readonly T[]): [T[], T[]] {
   const middle = Math.ceil(items.length / 2);
   return [items.slice(0, middle), items.slice(middle)];
 }

@@ -50,12 +50,17 @@ const STATUS_OF_SEND = "(select m.status from messages m where m.client_id = s.c
  * Columns of the batch `b` and the counts of its messages, all in the snapshot of one statement. The messages are read once,
  * without grouping: that would sort them. Few sends are started and not settled.
  */
-const READ = `
+const FIND = sql(`
+  with wanted as materialized (
+    select b.*
+    from unnest($1::uuid[], $2::text[]) as w (client_id, id)
+    join batches b on b.client_id = w.client_id and b.id = w.id
+  )
   select
     b.client_id, b.id, b.channel_id, b.platform, b.name, b.type, b.status as batch_status, b.pause_reason, b.send_at, b.finished_at,
     (select c.external_ref from channels c where c.client_id = b.client_id and c.id = b.channel_id) as channel_external_ref,
     counts.*, started.sending, counts.unsent - started.sending as queued
-  from batches b
+  from wanted b
   cross join lateral (
     select
       ${COUNTED_STATUSES.map((status) => `${countOf(status)} as ${status}`).join(",\n      ")},
@@ -73,14 +78,17 @@ const READ = `
     and s.batch_id <> ''
     and s.state <> 'unknown'
     and s.started_at is not null
-  ) started`;
+  ) started`);
 
-const FIND = sql(`${READ}
-  where b.client_id = $1
-  and b.id = any($2)`);
+/** Spans all clients: returns these batches in any order. */
+export const findBatches = (
+  db: Queryable,
+  batches: readonly Pick<BatchRow, "client_id" | "id">[],
+): Promise<BatchRow[]> =>
+  db.query<BatchRow>(FIND, [batches.map(({ client_id }) => client_id), batches.map(({ id }) => id)]);
 
 export async function findBatch(db: Queryable, clientId: string, id: string): Promise<BatchRow | undefined> {
-  const [row] = await db.query<BatchRow>(FIND, [clientId, [id]]);
+  const [row] = await findBatches(db, [{ client_id: clientId, id }]);
   return row;
 }
 
@@ -104,7 +112,10 @@ export async function listBatches(
 ): Promise<BatchRow[]> {
   const values = [filters.channel_id ?? null, filters.status ?? null];
   const found = await readPage<{ id: string }>(db, clientId, { page, statements: LIST_IDS, filters: values });
-  const rows = await db.query<BatchRow>(FIND, [clientId, found.map(({ id }) => id)]);
+  const rows = await findBatches(
+    db,
+    found.map(({ id }) => ({ client_id: clientId, id })),
+  );
   const rowsById = new Map(rows.map((row) => [row.id, row]));
   return found.flatMap(({ id }) => rowsById.get(id) ?? []);
 }

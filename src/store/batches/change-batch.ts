@@ -14,15 +14,24 @@ export interface BatchRef {
   status: string;
 }
 
+/** A batch to change. With `active_since` it is not changed when it was resumed meanwhile. */
+export type BatchToChange = Pick<BatchRef, "client_id" | "id"> & { active_since?: string };
+
 const REF_COLUMNS = "b.client_id, b.id, b.channel_id, b.status";
+
+/** SQL: the batches of $1 and $2, at most hundreds. `like` is always true: a hint to look each one up by its key. */
+const WANTED = "unnest($1::uuid[], $2::text[], $3::timestamptz[]) as w (client_id, id, active_since)";
+const IS_WANTED = `b.client_id = w.client_id
+  and b.id = w.id
+  and w.id like 'bat%'
+  and (w.active_since is null or b.active_since = w.active_since)`;
 
 const PAUSE = sql(`
   update batches b
-  set status = 'paused', pause_reason = $3, paused_at = now()
-  where b.client_id = $1
-  and b.id = $2
+  set status = 'paused', pause_reason = $4, paused_at = now()
+  from ${WANTED}
+  where ${IS_WANTED}
   and b.status in ('scheduled', 'running')
-  and ($4::timestamptz is null or b.active_since = $4)
   returning ${REF_COLUMNS}`);
 
 /** Time in pause does not count for the expiry, apart from the time before the batch was to start. */
@@ -34,24 +43,24 @@ const RESUME = sql(`
     pause_reason = null,
     paused_at = null,
     active_since = now()
-  where b.client_id = $1
-  and b.id = $2
+  from ${WANTED}
+  where ${IS_WANTED}
   and b.status = 'paused'
   returning ${REF_COLUMNS}`);
 
 const CANCEL = sql(`
   update batches b
   set status = 'cancelled', pause_reason = null, paused_at = null
-  where b.client_id = $1
-  and b.id = $2
+  from ${WANTED}
+  where ${IS_WANTED}
   and b.status in ('scheduled', 'running', 'paused')
   returning ${REF_COLUMNS}`);
 
 const START = sql(`
   update batches b
   set status = 'running', active_since = now()
-  where b.client_id = $1
-  and b.id = $2
+  from ${WANTED}
+  where ${IS_WANTED}
   and b.status = 'scheduled'
   and b.send_at <= now()
   returning ${REF_COLUMNS}`);
@@ -64,58 +73,69 @@ const FINISH = sql(`
     finished_at = now(),
     pause_reason = null,
     paused_at = null
-  where b.client_id = $1
-  and b.id = $2
+  from ${WANTED}
+  where ${IS_WANTED}
   and b.finished_at is null
   and not exists (
     select
     from sends s
-    where s.client_id = $1
-    and s.batch_id = $2
+    where s.client_id = b.client_id
+    and s.batch_id = b.id
     and s.batch_id <> ''
     and s.state <> 'unknown'
+    offset 0 -- looked up for each batch
   )
   returning ${REF_COLUMNS}`);
 
-const changeBatch =
+const changeBatches =
   (statement: ReturnType<typeof sql>) =>
-  async (
-    tx: Queryable,
-    { client_id, id }: Pick<BatchRef, "client_id" | "id">,
-    ...values: (string | null)[]
-  ): Promise<BatchRef | undefined> => {
-    const [row] = await tx.query<BatchRef>(statement, [client_id, id, ...values]);
-    return row;
-  };
+  (tx: Queryable, batches: readonly BatchToChange[], ...values: string[]): Promise<BatchRef[]> =>
+    tx.query<BatchRef>(statement, [
+      batches.map(({ client_id }) => client_id),
+      batches.map(({ id }) => id),
+      batches.map(({ active_since }) => active_since ?? null),
+      ...values,
+    ]);
+
+/** Each returns the batches whose status allowed the change. The pause takes its reason. */
+export const pauseBatches = changeBatches(PAUSE);
+export const resumeBatches = changeBatches(RESUME);
+export const cancelBatches = changeBatches(CANCEL);
+export const startBatches = changeBatches(START);
+export const finishBatches = changeBatches(FINISH);
 
 /**
- * Each returns undefined when the status of the batch does not allow the change. The pause takes its reason, and `active_since`
- * of the batch or null: a batch that was resumed meanwhile is not paused.
+ * Only the first message to each person waits for its turn; the others are behind it. The sends of each batch are read by their
+ * index; Postgres reads all sends instead only where most of them are of one batch.
  */
-export const pauseBatch = changeBatch(PAUSE);
-export const resumeBatch = changeBatch(RESUME);
-export const cancelBatch = changeBatch(CANCEL);
-export const startBatch = changeBatch(START);
-export const finishBatch = changeBatch(FINISH);
-
-/** Only the first message to each person waits for its turn; the others are behind it. */
 const START_SENDS = sql(`
-  with first as materialized (
-    select distinct on (recipient) id
-    from sends
-    where client_id = $1
-    and batch_id = $2
-    and batch_id <> ''
-    and state <> 'unknown'
-    order by recipient, place
+  with wanted as materialized (
+    select w.client_id, w.id
+    from unnest($1::uuid[], $2::text[]) as w (client_id, id)
+    where w.id like 'bat%' -- as a hint that these are few
+  ),
+  first as materialized (
+    select distinct on (s.client_id, s.batch_id, s.recipient) s.client_id, s.id
+    from wanted w
+    cross join lateral (
+      select client_id, batch_id, recipient, place, id
+      from sends
+      where client_id = w.client_id
+      and batch_id = w.id
+      and batch_id <> ''
+      and state <> 'unknown'
+      offset 0
+    ) s
+    order by s.client_id, s.batch_id, s.recipient, s.place
   ),
   started as (
     update sends s
     set
-      state = case when s.id in (select id from first) then 'waiting' else 'behind' end,
+      state = case when (s.client_id, s.id) in (select client_id, id from first) then 'waiting' else 'behind' end,
       next_attempt_at = now()
-    where s.client_id = $1
-    and s.batch_id = $2
+    from wanted w
+    where s.client_id = w.client_id
+    and s.batch_id = w.id
     and s.batch_id <> ''
     and s.state = 'scheduled'
     returning s.client_id, s.id
@@ -124,9 +144,10 @@ const START_SENDS = sql(`
   )
   select count(*) from started`);
 
-/** Lets the messages of a batch that were scheduled wait for their turn. */
-export async function startBatchSends(tx: Queryable, { client_id, id }: BatchRef): Promise<void> {
-  await tx.query(START_SENDS, [client_id, id]);
+/** Lets the messages of batches that were scheduled wait for their turn. */
+export async function startBatchSends(tx: Queryable, batches: readonly BatchRef[]): Promise<void> {
+  if (batches.length === 0) return;
+  await tx.query(START_SENDS, [batches.map(({ client_id }) => client_id), batches.map(({ id }) => id)]);
 }
 
 const PAUSE_OF_TEMPLATE = sql(`

@@ -10,7 +10,11 @@ export interface DueChange {
   change: "start" | "finish" | "cancel_rest" | "channel" | "template" | "failures";
   /** A batch that was resumed since is not paused for what happened before. */
   active_since: string;
+  /** How many messages a start changes, counted up to MAX_COUNTED_MESSAGES; 0 for the other changes. */
+  messages: number;
 }
+
+export const MAX_COUNTED_MESSAGES = 1_000;
 
 /** The messages that were last sent or failed decide whether a batch pauses: how many of them, and how many at least. */
 const JUDGED_MESSAGES = { max: 50, min: 20 };
@@ -72,12 +76,31 @@ const JUDGED = `
       group by 1
     ) n`;
 
+/** The messages that the start of the batch `d` changes. */
+const COUNT_MESSAGES = `(
+      select count(*)::integer
+      from (
+        select
+        from sends s
+        where s.client_id = d.client_id
+        and s.batch_id = d.id
+        and s.batch_id <> ''
+        and s.state <> 'unknown'
+        limit ${MAX_COUNTED_MESSAGES}
+      ) counted
+    )`;
+
 /**
  * Reads one send of each unfinished batch, and up to 50 messages of each running one, by their indexes. `offset 0`: otherwise
- * the change would be computed again for each of its uses.
+ * the change would be computed again for each of its uses. `random()`: a run may end within a turn, and the next one lists anew.
  */
 const LIST = sql(`
-  select d.client_id, d.id, d.change, d.active_since
+  select
+    d.client_id,
+    d.id,
+    d.change,
+    d.active_since,
+    case when d.change = 'start' then ${COUNT_MESSAGES} else 0 end as messages
   from (
     select
       b.client_id,
@@ -101,7 +124,7 @@ const LIST = sql(`
     offset 0
   ) d
   where d.change is not null
-  order by d.change in ('start', 'finish', 'cancel_rest'), row_number() over (partition by d.client_id), d.client_id
+  order by d.change in ('start', 'finish', 'cancel_rest'), row_number() over (partition by d.client_id), random()
   limit $1`);
 
 /**

@@ -10,7 +10,7 @@ export const QUEUE_STARTED = `
   from started s
   where m.client_id = s.client_id
   and m.id = s.id
-  and s.id like 'msg%' -- as a hint that few rows match
+  and s.id like 'msg%' -- as a hint to look each message up, instead of reading those of all days
   and m.status = 'scheduled'`;
 
 /** A constant of the statement: of a parameter Postgres would expect many rows, and read all sends to join them. */

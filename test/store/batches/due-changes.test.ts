@@ -2,12 +2,17 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import { makeDueChange, requestChange } from "../../../src/domain/batches/change-batch.ts";
 import { newId } from "../../../src/runtime/ids.ts";
-import { type DueChange, listDueChanges } from "../../../src/store/batches/due-changes.ts";
+import {
+  type DueChange,
+  listDueChanges,
+  MAX_COUNTED_MESSAGES,
+} from "../../../src/store/batches/due-changes.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
 import { insertBatch, insertManyBatches } from "../../fixtures/messages/batch-rows.ts";
 import { insertMessage, insertSend } from "../../fixtures/messages/message-rows.ts";
 import { openSendQueue, type SendQueueContext } from "../../fixtures/messages/send-queue.ts";
 import { countRowsRead } from "../../fixtures/servers/query-plans.ts";
+import { until } from "../../fixtures/until.ts";
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
 
@@ -141,6 +146,32 @@ t.test("pauses come first, then clients take turns", async (t) => {
   t.same(new Set(starts.slice(0, 2).map(({ client_id }) => client_id)), new Set([clientId, otherId]));
 });
 
+t.test("clients take turns to come first", async (t) => {
+  const context = await openSendQueue(t);
+  const { db, clientId, channelId } = context;
+  const senders = [clientId, randomUUID(), randomUUID()].map((id) => ({ clientId: id, channelId }));
+  await insertManyBatches(context, { senders, count: 9, messages: 1 });
+  const found = new Set<string | undefined>();
+  await until("each client has come first", async () => {
+    const [first] = await listDueChanges(db, 1);
+    found.add(first?.client_id);
+    return found.size === senders.length;
+  });
+});
+
+t.test("the list counts the messages of a start, up to a limit", async (t) => {
+  const context = await openSendQueue(t);
+  const [small] = await insertManyBatches(context, { senders: [context], count: 1, messages: 3 });
+  const [large] = await insertManyBatches(context, { senders: [context], count: 1, messages: 1_100 });
+  t.same(
+    new Map((await listDueChanges(context.db, 10)).map(({ id, messages }) => [id, messages])),
+    new Map([
+      [small, 3],
+      [large, MAX_COUNTED_MESSAGES],
+    ]),
+  );
+});
+
 t.test("the list does not read the messages that wait in unfinished batches", async (t) => {
   const context = await openSendQueue(t);
   const { db } = context;
@@ -177,9 +208,9 @@ t.test("a batch that was resumed is not paused for what was found before", async
     requestChange(parts, { clientId, batchId: id, request: name });
   await request("pause");
   await request("resume");
-  t.notOk(await makeDueChange(parts, due as DueChange));
+  t.same(await makeDueChange(parts, "failures", [due as DueChange]), []);
   t.match(await listDueChanges(db, 10), []);
   await db.query("update messages set finished_at = now() where finished_at is not null");
   const [again] = await listDueChanges(db, 10);
-  t.ok(await makeDueChange(parts, again as DueChange));
+  t.match(await makeDueChange(parts, "failures", [again as DueChange]), [{ id }]);
 });

@@ -1,35 +1,82 @@
 import { LRUCache } from "lru-cache";
 import { type BatchParts, makeDueChange } from "../../../src/domain/batches/change-batch.ts";
+import { halvesOf } from "../../../src/runtime/async/batcher.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import { listBatchRates } from "../../../src/store/batches/batches.ts";
-import { listDueChanges } from "../../../src/store/batches/due-changes.ts";
+import {
+  type DueChange,
+  listDueChanges,
+  MAX_COUNTED_MESSAGES,
+} from "../../../src/store/batches/due-changes.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
 import type { SendKey } from "../../../src/store/messages/claim-sends.ts";
 
-/** Further changes follow in the next run, which lists anew: the starts of one client must not delay the pauses of others. */
-const MAX_CHANGES = 100;
+const MAX_CHANGES = 200;
+/** A run ends after this time, and the next one lists anew: many starts must not delay a pause for longer. */
 const MAX_RUN_MS = 1 * SECOND;
+/** The changes of one transaction, which locks the messages that it starts. A batch with more of them is started alone. */
+const MAX_GROUP = { batches: 100, messages: MAX_COUNTED_MESSAGES };
+
+interface SupervisionParts extends BatchParts {
+  log: Log;
+  /** No further transaction begins after this time. */
+  maxRunMs?: number;
+}
 
 /**
  * Changes the batches that need it without a request: starts those whose time has come, pauses those whose channel, template or
  * failures require it, and ends those of which nothing is left to send. Several dispatchers may do it at the same time: each
- * change is made once, because its statement requires the status before it.
+ * change is made once, because its statement requires the status before it. Resolves to `unfinished` when more may be due.
  */
-export async function superviseBatches(parts: BatchParts & { log: Log }): Promise<void> {
-  const endsAt = performance.now() + MAX_RUN_MS;
+export async function superviseBatches(parts: SupervisionParts): Promise<"unfinished" | "finished"> {
+  const due = await listDueChanges(parts.db, MAX_CHANGES);
+  const endsAt = performance.now() + (parts.maxRunMs ?? MAX_RUN_MS);
+  const groups = groupsOf(due);
+  let made = 0;
   let failure: unknown;
-  for (const due of await listDueChanges(parts.db, MAX_CHANGES)) {
-    if (performance.now() > endsAt) break;
-    const { client_id: client, id: batch_id, change } = due;
+  do {
+    const group = groups.shift() ?? [];
     try {
-      const isMade = await makeDueChange(parts, due);
-      if (isMade) parts.log.info("batch.changed", { client, batch_id, change });
+      made += await makeGroup(parts, group);
     } catch (error) {
-      failure = error; // a change that fails must not keep the others from being made
+      // One change that fails must not keep the others from being made.
+      if (group.length > 1) groups.unshift(...halvesOf(group));
+      else failure = error;
     }
-  }
+  } while (groups.length > 0 && performance.now() < endsAt);
   if (failure !== undefined) throw failure;
+  // When nothing could be changed, another transaction has these batches: the next run would find the same.
+  const isLeft = groups.length > 0 || due.length === MAX_CHANGES;
+  return isLeft && made > 0 ? "unfinished" : "finished";
+}
+
+/** Divides the list into groups with the same change. A group has the place of its first batch. */
+function groupsOf(due: readonly DueChange[]): DueChange[][] {
+  const groups: DueChange[][] = [];
+  const open = new Map<string, { group: DueChange[]; messages: number }>();
+  for (const batch of due) {
+    let last = open.get(batch.change);
+    const isFull =
+      last?.group.length === MAX_GROUP.batches || (last?.messages ?? 0) + batch.messages > MAX_GROUP.messages;
+    if (!last || isFull) {
+      last = { group: [], messages: 0 };
+      groups.push(last.group);
+      open.set(batch.change, last);
+    }
+    last.group.push(batch);
+    last.messages += batch.messages;
+  }
+  return groups;
+}
+
+async function makeGroup(parts: SupervisionParts, group: readonly DueChange[]): Promise<number> {
+  const [first] = group;
+  if (!first) return 0;
+  const changed = await makeDueChange(parts, first.change, group);
+  for (const { client_id: client, id: batch_id } of changed)
+    parts.log.info("batch.changed", { client, batch_id, change: first.change });
+  return changed.length;
 }
 
 const MAX_CACHED_RATES = 10_000;

@@ -3,7 +3,7 @@ import type { Test } from "tap";
 import t from "tap";
 import { MAX_LEASE_MS, SEND_TTL_MS, WORKER_DEAD_AFTER_MS } from "../../../../src/runtime/deadlines.ts";
 import { HOUR, MINUTE, SECOND } from "../../../../src/runtime/durations.ts";
-import { finishBatch } from "../../../../src/store/batches/change-batch.ts";
+import { finishBatches } from "../../../../src/store/batches/change-batch.ts";
 import { createSendPoll } from "../../../../src/store/messages/claim-sends.ts";
 import { finishSends } from "../../../../src/store/messages/finish-sends.ts";
 import { countFailedMessages } from "../../../../src/store/messages/queue-metrics.ts";
@@ -183,7 +183,7 @@ t.test(
     const columns = { ...started(), batch_id: "bat_1", expires_at: "infinity" };
     const id = await insertQueued(context, columns);
     await recover();
-    t.ok(await finishBatch(db, { client_id: clientId, id: "bat_1" }));
+    t.match(await finishBatches(db, [{ client_id: clientId, id: "bat_1" }]), [{ id: "bat_1" }]);
     await finishSends(db, [finishOf(context, id, columns.lease, retryAfter(0))]);
     t.match(await createSendPoll(db)(undefined, 10), [{ batchId: "bat_1" }]);
     const { rows } = await claimWithNewLease(context, { batchId: "bat_1" });
