@@ -5,6 +5,7 @@ import { eraseDeletedClients } from "../../../src/domain/tenants/delete-client.t
 import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
 import { firstIdAt } from "../../../src/runtime/ids.ts";
 import { MESSAGE_STATUSES } from "../../../src/schema/enumerations.ts";
+import type { Database, Queryable } from "../../../src/store/database/database.ts";
 import { replayDeliveries, retryEvent } from "../../../src/store/events/replays.ts";
 import { beginSingleAttempt, finishSingleAttempt } from "../../../src/store/events/single-attempts.ts";
 import { updateMessageStatuses } from "../../../src/store/messages/message-statuses.ts";
@@ -160,6 +161,43 @@ t.test("figures stay when retention deletes some or all of their rows", async (t
     t.same((await compareFigures(context)).stored, stored);
   }
 });
+
+t.test(
+  "a replay of many hours is computed in small statements, and another client's figures with it",
+  async (t) => {
+    const context = await open(t);
+    const { db } = context;
+    const other = await insertClientWithLastByte(db, 9);
+    const event = await makeEventAt(context, { id: other }, Date.now() - HOURS_AGO * HOUR);
+    await updateDelivery(context, event, { state: "failed" });
+    await rollUp(context);
+    await updateDelivery(context, event, { state: "delivered" });
+    const lateAt = (hours: number) => `${firstIdAt("evt", Date.now() - hours * HOUR)}x`;
+    const late = Array.from({ length: 120 }, (_, index) => lateAt(HOURS_AGO + index));
+    await db.query("insert into late_changes (client_id, id) select $1, unnest($2::text[])", [
+      context.clientId,
+      [...late, ...late],
+    ]);
+    await db.query("insert into late_changes (client_id, id) values ($1, $2)", [other, event]);
+    const hours: number[] = [];
+    const watched: Database = {
+      ...db,
+      transaction: (work, limits) =>
+        db.transaction((tx) => {
+          const query: Queryable["query"] = (statement, values = []) => {
+            const text = typeof statement === "string" ? statement : statement.text;
+            if (text.includes("insert into event_stats")) hours.push((values[0] as unknown[]).length);
+            return tx.query(statement, values);
+          };
+          return work({ query });
+        }, limits),
+    };
+    await rollUp({ ...context, db: watched });
+    t.ok(Math.max(...hours) <= 50, `at most ${Math.max(...hours)} hours in a statement`);
+    t.equal(await context.countLateChanges(), 0);
+    await context.expectSame("the figures of the other client are right");
+  },
+);
 
 t.test("a run catches up after schedulers were stopped, and an interrupted one loses nothing", async (t) => {
   const context = await open(t);
