@@ -1,5 +1,6 @@
 import type { Platform, RecipientKind } from "../schema/enumerations.ts";
-import type { Outcome, Refusal } from "./client/call.ts";
+import type { Outcome, PlatformCall, Refusal } from "./client/call.ts";
+import type { PlatformClient } from "./client/client.ts";
 import type { PlatformError } from "./errors/verdicts.ts";
 
 /** The result of a send. Only `retry` is retried automatically: a person must not get a message twice. */
@@ -24,6 +25,31 @@ const PAIR_LIMIT_CODE = 131056;
 
 /** The platform's confirmation of an accepted message. */
 export type Receipt = { platformMessageId: string | undefined };
+
+/** A message, or a part of one, whose request is built. */
+export interface PreparedSend {
+  /** When the platform has asked for a pause: until when nothing is sent. */
+  findPause(): Promise<RetriedSend | undefined>;
+  /** Writes the request without waiting for anything but a socket. */
+  send(): Promise<SendOutcome>;
+}
+
+type RetriedSend = Extract<SendOutcome, { outcome: "retry" }>;
+
+export function prepareSend(
+  client: PlatformClient,
+  call: PlatformCall,
+  toReceipt: (body: unknown) => Receipt | undefined,
+): PreparedSend {
+  const prepared = client.prepare(call);
+  return {
+    async findPause() {
+      const pause = await prepared.findPause();
+      return pause && { outcome: "retry", wait: pause.wait, pair: false };
+    },
+    send: async () => toSendOutcome(await prepared.run(), toReceipt),
+  };
+}
 
 /** Converts a call's outcome. */
 export function toSendOutcome(

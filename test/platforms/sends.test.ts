@@ -2,7 +2,7 @@ import t from "tap";
 import type { ChatNumber } from "../../src/platforms/chat/numbers.ts";
 import type { SendOutcome } from "../../src/platforms/sends.ts";
 import { failedAs } from "../fixtures/platforms/failures.ts";
-import { DEMO_CHAT_NUMBER, startPlatforms } from "../fixtures/platforms/platforms.ts";
+import { DEMO_CHAT_NUMBER, sendNow, startPlatforms } from "../fixtures/platforms/platforms.ts";
 import { issueChatToken, OTHER_WABA_ID, PIN_NUMBER_ID, PLAIN_NUMBER_ID } from "../fixtures/sandbox/assets.ts";
 import { callSandbox, startWebhookReceiver } from "../fixtures/sandbox/sandbox.ts";
 import { until } from "../fixtures/until.ts";
@@ -88,7 +88,7 @@ t.test("the error code decides the outcome of a send", async (t) => {
   const context = await startPlatforms(t);
   for (const [code, expected] of CODES) {
     await context.arm({ kind: "error", code });
-    const outcome = await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE);
+    const outcome = await sendNow(context.platforms.chat.messages.prepare(DEMO_CHAT_NUMBER, MESSAGE));
     t.equal(labelOf(outcome), expected, `${code} is ${expected}`);
     t.equal("error" in outcome && outcome.error?.code, code);
     t.equal(context.lines.at(-1)?.tries, 1, "a send makes one attempt");
@@ -97,7 +97,7 @@ t.test("the error code decides the outcome of a send", async (t) => {
 
 t.test("an accepted message returns the platform's id", async (t) => {
   const { platforms } = await startPlatforms(t);
-  t.match(await platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE), {
+  t.match(await sendNow(platforms.chat.messages.prepare(DEMO_CHAT_NUMBER, MESSAGE)), {
     outcome: "accepted",
     platformMessageId: /^wamid\./,
   });
@@ -107,7 +107,7 @@ t.test("a phone number and a business-scoped id are sent in separate fields", as
   const context = await startPlatforms(t);
   for (const to of ["5511999990001", "US.13491208655302741918", "BR.ENT.118157992128868"])
     t.match(
-      await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, { ...MESSAGE, to }),
+      await sendNow(context.platforms.chat.messages.prepare(DEMO_CHAT_NUMBER, { ...MESSAGE, to })),
       { outcome: "accepted" },
       to,
     );
@@ -123,10 +123,12 @@ t.test("a phone number and a business-scoped id are sent in separate fields", as
 
 t.test("a message is sent in the platform's format with Herald's id", async (t) => {
   const context = await startPlatforms(t);
-  await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, {
-    ...MESSAGE,
-    context: { message_id: "wamid.before" },
-  });
+  await sendNow(
+    context.platforms.chat.messages.prepare(DEMO_CHAT_NUMBER, {
+      ...MESSAGE,
+      context: { message_id: "wamid.before" },
+    }),
+  );
   const [call] = await context.receivedCalls();
   t.equal(call?.path, `/v26.0/${DEMO_CHAT_NUMBER.phoneNumberId}/messages`);
   t.same(call?.body, {
@@ -144,11 +146,11 @@ t.test("a message is sent in the platform's format with Herald's id", async (t) 
 t.test("a send whose response is lost or unreadable is unknown", async (t) => {
   for (const kind of ["drop_before", "drop_after", "html"]) {
     const context = await startPlatforms(t);
-    const { send } = context.platforms.chat.messages;
-    await send(DEMO_CHAT_NUMBER, MESSAGE); // opens the connection that the next send reuses
+    const send = () => sendNow(context.platforms.chat.messages.prepare(DEMO_CHAT_NUMBER, MESSAGE));
+    await send(); // opens the connection that the next send reuses
     await context.arm({ kind, times: 3 });
     t.same(
-      await send(DEMO_CHAT_NUMBER, MESSAGE),
+      await send(),
       kind === "html"
         ? { outcome: "unknown", reason: "unreadable", statusCode: 502 }
         : { outcome: "unknown", reason: "broken" },
@@ -167,22 +169,26 @@ t.test("a throttled send whose answer reports a wait pauses the whole business",
     token: issueChatToken([OTHER_WABA_ID]),
   })) as [ChatNumber, ChatNumber];
   await context.arm({ kind: "throttle", code: 80007, ms: 120_000 });
-  t.match(await messages.send(number, MESSAGE), {
+  t.match(await sendNow(messages.prepare(number, MESSAGE)), {
     outcome: "retry",
     error: { code: 80007 },
     wait: 120_000,
   });
-  const paused = await messages.send(sibling, MESSAGE);
+  const paused = await sendNow(messages.prepare(sibling, MESSAGE));
   t.match(paused, { outcome: "retry", error: undefined });
   t.ok(paused.outcome === "retry" && (paused.wait ?? 0) > 60_000);
   await t.rejects(numbers.read(number), failedAs("paused"), "management calls too");
   t.equal((await context.receivedCalls()).length, 1, "the paused calls do not reach the platform");
-  t.match(await messages.send(DEMO_CHAT_NUMBER, MESSAGE), { outcome: "accepted" }, "another business");
+  t.match(
+    await sendNow(messages.prepare(DEMO_CHAT_NUMBER, MESSAGE)),
+    { outcome: "accepted" },
+    "another business",
+  );
 });
 
 t.test("a throttled send without a wait, or at the app's limit, pauses no other send", async (t) => {
   const context = await startPlatforms(t);
-  const send = () => context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE);
+  const send = () => sendNow(context.platforms.chat.messages.prepare(DEMO_CHAT_NUMBER, MESSAGE));
   for (const code of [4, 341, 80007, 80008]) {
     await context.arm({ kind: "error", code });
     const refused = await send();
@@ -194,7 +200,7 @@ t.test("a throttled send without a wait, or at the app's limit, pauses no other 
 
 t.test("the sandbox's magic recipients cause their failures", async (t) => {
   const { platforms } = await startPlatforms(t);
-  const send = (to: string) => platforms.chat.messages.send(DEMO_CHAT_NUMBER, { ...MESSAGE, to });
+  const send = (to: string) => sendNow(platforms.chat.messages.prepare(DEMO_CHAT_NUMBER, { ...MESSAGE, to }));
   t.match(await send("5511999990000"), { outcome: "accepted" }, "the failure arrives later by webhook");
   t.match(await send("5511999990429"), { outcome: "retry", error: { code: 130429 } });
   t.match(await send("5511999990429"), { outcome: "accepted" });

@@ -1,6 +1,6 @@
 import t from "tap";
 import { failedAs } from "../fixtures/platforms/failures.ts";
-import { startPlatforms } from "../fixtures/platforms/platforms.ts";
+import { sendNow, startPlatforms } from "../fixtures/platforms/platforms.ts";
 import {
   OAUTH_REDIRECT,
   requestChatCode,
@@ -113,5 +113,5 @@ t.test("each of a person's pages has its own token", async (t) => {
   const page = { pageId: "1300000000000402", token: tea?.token ?? "" };
   await pages.subscribe(page);
   const body = { recipient: { id: "7001" }, messaging_type: "RESPONSE", message: { text: "Hi" } };
-  t.match(await messages.send(page, body), { outcome: "accepted" });
+  t.match(await sendNow(messages.prepare(page, body)), { outcome: "accepted" });
 });

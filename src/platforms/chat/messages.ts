@@ -1,7 +1,7 @@
 import { SEND_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { asList, asObject, type Fields, jsonBody, textOf } from "../bodies.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { type Receipt, recipientKind, type SendOutcome, toSendOutcome } from "../sends.ts";
+import { type PreparedSend, prepareSend, type Receipt, recipientKind } from "../sends.ts";
 import { type ChatNumber, messagingIdentity, messagingSender } from "./numbers.ts";
 
 /** A message as the API accepts it; `content` is the platform's own object for the type. */
@@ -15,24 +15,26 @@ export interface ChatMessage {
 }
 
 export interface ChatMessages {
-  send(number: ChatNumber, message: ChatMessage): Promise<SendOutcome>;
+  prepare(number: ChatNumber, message: ChatMessage): PreparedSend;
   markRead(number: ChatNumber, messageId: string, options?: { typing?: boolean }): Promise<void>;
 }
 
 export function createChatMessages(client: PlatformClient): ChatMessages {
   const edge = ({ phoneNumberId }: ChatNumber) => `/${phoneNumberId}/messages`;
   return {
-    async send(number, message) {
-      const outcome = await client.call({
-        ...messagingIdentity(number),
-        effect: "create",
-        method: "POST",
-        path: edge(number),
-        body: jsonBody(toBody(message)),
-        deadline: SEND_DEADLINE_MS,
-      });
-      return toSendOutcome(outcome, toReceipt);
-    },
+    prepare: (number, message) =>
+      prepareSend(
+        client,
+        {
+          ...messagingIdentity(number),
+          effect: "create",
+          method: "POST",
+          path: edge(number),
+          body: jsonBody(toBody(message)),
+          deadline: SEND_DEADLINE_MS,
+        },
+        toReceipt,
+      ),
     async markRead(number, messageId, { typing = false } = {}) {
       const indicator = typing ? { typing_indicator: { type: "text" } } : {};
       const body = { messaging_product: "whatsapp", status: "read", message_id: messageId, ...indicator };

@@ -17,7 +17,9 @@ import {
 } from "../bodies.ts";
 import { PlatformFailure } from "../errors/failure.ts";
 import {
+  type HttpRequest,
   type Outcome,
+  type PausedCall,
   type PlatformCall,
   type StreamedResult,
   type Transport,
@@ -68,12 +70,21 @@ export interface PlatformClient {
   isSecure: boolean;
   /** Returns platform and network failures as outcomes; throws only for a malformed path. */
   call(call: PlatformCall): Promise<Outcome>;
+  /** Builds the request of a call; throws only for a malformed path. */
+  prepare(call: PlatformCall): PreparedCall;
   /** Returns the body or throws a PlatformFailure. */
   callOrThrow(call: PlatformCall): Promise<unknown>;
   /** Sends reads with the same token and quota in one request; returns their outcomes in order. */
   batch(calls: readonly [PlatformCall, ...PlatformCall[]]): Promise<Outcome[]>;
   /** Opens a file at a URL the platform returned. */
   open(file: FileRequest): Promise<StreamedResult>;
+}
+
+/** A call whose request is built, for a caller that has something to do between the steps. */
+export interface PreparedCall {
+  /** The pause that stops the call now; without one `run` may follow, which does not ask again. */
+  findPause(): Promise<PausedCall | undefined>;
+  run(): Promise<Outcome>;
 }
 
 interface CallResult {
@@ -104,20 +115,11 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
   const proofOf = (token: string | undefined): string | undefined =>
     token === undefined || token === appToken(app) ? undefined : proofs(token);
 
-  async function callOnce(call: PlatformCall, deadline: number): Promise<Omit<CallResult, "tries">> {
+  function requestOf(call: PlatformCall): Omit<HttpRequest, "deadline"> {
     const { method, body, uploadTimeoutMs, token, signal } = call;
     const headers = { accept: "application/json", ...authorisation(token), ...body?.headers };
-    const result = await transport.run({
-      client: shareOf(call.about),
-      method,
-      url: urlOf(call),
-      headers,
-      body: body?.body,
-      deadline,
-      uploadTimeoutMs,
-      signal,
-    });
-    return evaluate(call, result);
+    const url = urlOf(call);
+    return { client: shareOf(call.about), method, url, headers, body: body?.body, uploadTimeoutMs, signal };
   }
 
   /** Classifies the answer to a call and stores the pauses that follow from it. */
@@ -131,28 +133,52 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     return { outcome, usage, isPaused: newPauses.some(({ key }) => pauseKeysOf(call).includes(key)) };
   }
 
-  async function callWithRetries(call: PlatformCall): Promise<CallResult> {
-    const found = await findPause(pauses, call, isBackground);
-    if (found) return { outcome: found, usage: { quotas: [] }, tries: 0, isPaused: true };
+  async function runWithRetries(
+    call: PlatformCall,
+    request: Omit<HttpRequest, "deadline">,
+  ): Promise<CallResult> {
     const endsAt = Date.now() + (call.deadline ?? PLATFORM_CALL_DEADLINE_MS);
     for (let tries = 1; ; tries += 1) {
-      const last = await callOnce(call, endsAt - Date.now());
+      const last = await evaluate(call, await transport.run({ ...request, deadline: endsAt - Date.now() }));
       const retryDelay = nextRetryDelay(call, last.outcome, { tries, remaining: endsAt - Date.now() });
       if (retryDelay === undefined || last.isPaused || call.signal?.aborted) return { ...last, tries };
       await sleep(retryDelay);
     }
   }
 
-  async function call(call: PlatformCall): Promise<Outcome> {
-    checkPath(call.path);
-    const startedAt = Date.now();
-    const { outcome, usage, tries } = await callWithRetries(call);
-    const { about, method, path } = call;
+  function report(
+    { about, method, path }: PlatformCall,
+    { outcome, usage, tries }: Omit<CallResult, "isPaused">,
+    startedAt: number,
+  ): void {
     const ms = Date.now() - startedAt;
     recordCall({ platform: name, outcomes: [wordOf(outcome)], ms });
     const logFields = { ...toLogFields(outcome), tries, ...toUsageFields(usage), ms };
     log.info("platform.called", { ...about, platform: name, method, path, ...logFields });
-    return outcome;
+  }
+
+  function prepare(call: PlatformCall): PreparedCall {
+    checkPath(call.path);
+    const request = requestOf(call);
+    return {
+      async findPause() {
+        const startedAt = Date.now();
+        const found = await findPause(pauses, call, isBackground);
+        if (found) report(call, { outcome: found, usage: { quotas: [] }, tries: 0 }, startedAt);
+        return found;
+      },
+      async run() {
+        const startedAt = Date.now();
+        const result = await runWithRetries(call, request);
+        report(call, result, startedAt);
+        return result.outcome;
+      },
+    };
+  }
+
+  async function call(call: PlatformCall): Promise<Outcome> {
+    const prepared = prepare(call);
+    return (await prepared.findPause()) ?? prepared.run();
   }
 
   async function callBatch(calls: readonly [PlatformCall, ...PlatformCall[]]): Promise<Outcome[]> {
@@ -185,6 +211,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     app,
     isSecure: address.startsWith("https:"),
     call,
+    prepare,
     async callOrThrow(request) {
       const outcome = await call(request);
       if (outcome.outcome === "done") return outcome.body;

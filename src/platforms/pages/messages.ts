@@ -1,27 +1,29 @@
 import { SEND_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { asObject, type Fields, jsonBody, textOf } from "../bodies.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { type Receipt, type SendOutcome, toSendOutcome } from "../sends.ts";
+import { type PreparedSend, prepareSend, type Receipt } from "../sends.ts";
 import { type PageAccess, type PageUseCase, pageIdentity } from "./pages.ts";
 
 export interface PageMessages {
-  /** Sends a body created by `toPageBodies`. */
-  send(page: PageAccess, body: Fields): Promise<SendOutcome>;
+  /** Takes a body created by `toPageBodies`. */
+  prepare(page: PageAccess, body: Fields): PreparedSend;
 }
 
 export function createPageMessages(client: PlatformClient, useCase: PageUseCase): PageMessages {
   return {
-    async send(page, message) {
-      const outcome = await client.call({
-        ...pageIdentity(page, useCase),
-        effect: "create",
-        method: "POST",
-        path: `/${page.pageId}/messages`,
-        body: jsonBody(message),
-        deadline: SEND_DEADLINE_MS,
-      });
-      return toSendOutcome(outcome, toReceipt);
-    },
+    prepare: (page, message) =>
+      prepareSend(
+        client,
+        {
+          ...pageIdentity(page, useCase),
+          effect: "create",
+          method: "POST",
+          path: `/${page.pageId}/messages`,
+          body: jsonBody(message),
+          deadline: SEND_DEADLINE_MS,
+        },
+        toReceipt,
+      ),
   };
 }
 

@@ -20,6 +20,7 @@ import {
   connectPlatforms,
   DEMO_AD_ACCESS,
   DEMO_CHAT_NUMBER,
+  sendNow,
   startPlatforms,
 } from "../../fixtures/platforms/platforms.ts";
 import { SANDBOX_SETTINGS } from "../../fixtures/sandbox/sandbox.ts";
@@ -165,7 +166,7 @@ t.test("a call to an unreachable platform counts as not sent", async (t) => {
     t.match(lines.at(-1), { outcome: "broken", sent: false, reason: /^E[A-Z_]+$/, tries: 1 });
     const message = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
     t.match(
-      await chat.messages.send(DEMO_CHAT_NUMBER, message),
+      await sendNow(chat.messages.prepare(DEMO_CHAT_NUMBER, message)),
       { outcome: "retry" },
       "the send may be retried",
     );

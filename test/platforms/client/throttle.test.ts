@@ -5,6 +5,7 @@ import {
   DEMO_AD_ACCESS,
   DEMO_CHAT_NUMBER,
   type Fault,
+  sendNow,
   startPlatforms,
 } from "../../fixtures/platforms/platforms.ts";
 import { issueAdToken } from "../../fixtures/sandbox/ad-platform.ts";
@@ -158,5 +159,7 @@ t.test("a business over its management quota can still send", async (t) => {
     verdict: "paused",
   });
   const message = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
-  t.match(await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, message), { outcome: "accepted" });
+  t.match(await sendNow(context.platforms.chat.messages.prepare(DEMO_CHAT_NUMBER, message)), {
+    outcome: "accepted",
+  });
 });

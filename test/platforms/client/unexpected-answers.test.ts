@@ -12,6 +12,7 @@ import {
   DEMO_AD_ACCESS,
   DEMO_CHAT_NUMBER,
   DEMO_PAGE_ACCESS,
+  sendNow,
 } from "../../fixtures/platforms/platforms.ts";
 import { allocateRedisDatabase } from "../../fixtures/servers/servers.ts";
 
@@ -62,7 +63,7 @@ const UNCONFIRMED_ANSWERS = [
 const MESSAGE = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
 const PAGE_MESSAGE = { recipient: { id: "7001" }, message: { text: "Hi" } };
 
-const send = ({ chat }: Platforms) => chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE);
+const send = ({ chat }: Platforms) => sendNow(chat.messages.prepare(DEMO_CHAT_NUMBER, MESSAGE));
 
 t.test("a message without the platform's confirmation is not accepted", async (t) => {
   const { fake, platforms } = await startFakePlatform(t, jsonAnswer(""));
@@ -70,13 +71,13 @@ t.test("a message without the platform's confirmation is not accepted", async (t
     fake.answer = jsonAnswer(body);
     t.match(await send(platforms), { outcome: "unknown", statusCode: 200 }, `chat: ${body}`);
     t.match(
-      await platforms.photo.messages.send(DEMO_PAGE_ACCESS, PAGE_MESSAGE),
+      await sendNow(platforms.photo.messages.prepare(DEMO_PAGE_ACCESS, PAGE_MESSAGE)),
       { outcome: "unknown", statusCode: 200 },
       `photo: ${body}`,
     );
   }
   fake.answer = jsonAnswer('{"recipient_id":"7001"}');
-  const reaction = await platforms.social.messages.send(DEMO_PAGE_ACCESS, PAGE_MESSAGE);
+  const reaction = await sendNow(platforms.social.messages.prepare(DEMO_PAGE_ACCESS, PAGE_MESSAGE));
   t.match(reaction, { outcome: "accepted", platformMessageId: undefined });
 });
 
@@ -103,7 +104,11 @@ t.test("an answer beyond the limits counts as one that is not JSON", async (t) =
   for (const [what, body] of Object.entries(excessiveAnswers(rest))) {
     fake.answer = jsonAnswer(body);
     t.same(await send(platforms), unknown, `chat send: ${what}`);
-    t.same(await social.messages.send(DEMO_PAGE_ACCESS, PAGE_MESSAGE), unknown, `page send: ${what}`);
+    t.same(
+      await sendNow(social.messages.prepare(DEMO_PAGE_ACCESS, PAGE_MESSAGE)),
+      unknown,
+      `page send: ${what}`,
+    );
     await t.rejects(ads.accounts.subscribe(DEMO_AD_ACCESS), failedAs("unusable_answer"), `change: ${what}`);
     await t.rejects(
       ads.objects.create(DEMO_AD_ACCESS, "campaigns", { fields: { name: "x" } }),

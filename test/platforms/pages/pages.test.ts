@@ -1,7 +1,7 @@
 import t from "tap";
 import { isTranslatable, toPageBodies } from "../../../src/platforms/pages/messages.ts";
 import { failedAs } from "../../fixtures/platforms/failures.ts";
-import { DEMO_PAGE_ACCESS, startPlatforms } from "../../fixtures/platforms/platforms.ts";
+import { DEMO_PAGE_ACCESS, sendNow, startPlatforms } from "../../fixtures/platforms/platforms.ts";
 
 const TO = "7000000000000601";
 const text = { to: TO, type: "text", content: { body: "Hi" } };
@@ -60,7 +60,10 @@ t.test("messages to both platforms are sent from the page", async (t) => {
   const { social, photo } = context.platforms;
   for (const { messages } of [social, photo])
     for (const body of toPageBodies(text))
-      t.match(await messages.send(DEMO_PAGE_ACCESS, body), { outcome: "accepted", platformMessageId: /^m_/ });
+      t.match(await sendNow(messages.prepare(DEMO_PAGE_ACCESS, body)), {
+        outcome: "accepted",
+        platformMessageId: /^m_/,
+      });
   const paths = (await context.receivedCalls()).map(({ path }) => path);
   t.same(paths, Array(2).fill(`/v26.0/${DEMO_PAGE_ACCESS.pageId}/messages`));
 });
@@ -90,7 +93,7 @@ t.test("the error code decides the outcome of a page's send", async (t) => {
   for (const [code, subcode, expected] of CODES) {
     await context.arm({ kind: "error", code, ...(subcode ? { subcode } : {}) });
     const [body = {}] = toPageBodies(text);
-    const outcome = await context.platforms.social.messages.send(DEMO_PAGE_ACCESS, body);
+    const outcome = await sendNow(context.platforms.social.messages.prepare(DEMO_PAGE_ACCESS, body));
     t.match(outcome, { ...expected, error: { code } }, `${code}/${subcode}`);
     if ("wait" in expected) context = await startPlatforms(t); // the hold would block later sends
   }

@@ -4,7 +4,7 @@ import type { MessageError } from "../../../src/domain/messages/message-errors.t
 import type { PlatformError } from "../../../src/platforms/errors/verdicts.ts";
 import { type PagePlatform, toPageBodies } from "../../../src/platforms/pages/messages.ts";
 import type { Platforms } from "../../../src/platforms/platforms.ts";
-import type { SendOutcome } from "../../../src/platforms/sends.ts";
+import type { PreparedSend, SendOutcome } from "../../../src/platforms/sends.ts";
 import { createBatcher } from "../../../src/runtime/async/batcher.ts";
 import { MAX_START_DELAY_MS } from "../../../src/runtime/deadlines.ts";
 import type { Log } from "../../../src/runtime/log.ts";
@@ -76,10 +76,11 @@ async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageO
   if (!parts.mayStart) return notAttempted(progress());
   try {
     for (const request of requestsOf(parts, row).slice(ids.length)) {
-      const marked = await markAttempt(parts, row, ids);
-      if (marked === "lost") return undefined;
-      if (marked !== "marked" || !(ids.length > 0 || (await parts.hasToken())))
-        return notAttempted(progress());
+      const pause = await request.findPause();
+      if (pause) return retryLater(row, progress(), pause);
+      const begun = await beginAttempt(parts, row, ids);
+      if (begun === "lost") return undefined;
+      if (begun !== "marked") return notAttempted(progress());
       parts.tracked.resume();
       const sent = await sendRequest(request, requests);
       const { outcome } = sent;
@@ -100,10 +101,10 @@ async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageO
 }
 
 /** Adds the times of a request to those of the requests before it. */
-async function sendRequest(request: () => Promise<SendOutcome>, before: RequestTimes) {
+async function sendRequest(request: PreparedSend, before: RequestTimes) {
   const [startedAt, began] = [new Date(), performance.now()];
   // The request may have been sent even when it throws.
-  const outcome = await request().catch((): SendOutcome => ({ outcome: "unknown", reason: "fault" }));
+  const outcome = await request.send().catch((): SendOutcome => ({ outcome: "unknown", reason: "fault" }));
   const requests: RequestTimes = {
     startedAt: before.startedAt ?? startedAt,
     durationMs: before.durationMs + Math.round(performance.now() - began),
@@ -116,8 +117,22 @@ async function sendRequest(request: () => Promise<SendOutcome>, before: RequestT
 const storableId = (id: string | undefined): string | null =>
   id !== undefined && /^[\x21-\x7e]{1,512}$/.test(id) ? id : null;
 
-/** `not written` while the database is unavailable or the queue is held; `lost` without a lease. */
+/** `not_written` without a token, while the database is unavailable or the queue is held; `lost` without a lease. */
 type MarkOutcome = "marked" | "lost" | "not_written";
+
+/** All that may wait comes before the mark: a message whose dispatcher dies between the mark and the request is never sent. */
+async function beginAttempt(
+  parts: SendParts,
+  row: ClaimedSend,
+  ids: readonly (string | null)[],
+): Promise<MarkOutcome> {
+  const isFirst = ids.length === 0;
+  if (isFirst && !(await parts.hasToken("mark"))) return "not_written";
+  const outcome = await markAttempt(parts, row, ids);
+  // The exception: after a mark that took long, such as on a slow disk, the request needs another token to keep the rate.
+  if (outcome === "marked" && isFirst && !(await parts.hasToken("request"))) return "not_written";
+  return outcome;
+}
 
 /** No request is sent without this mark: after a crash, an unmarked send counts as not sent. */
 async function markAttempt(
@@ -174,10 +189,7 @@ interface RequestParts {
 }
 
 /** Returns the requests that send a message, in order. Throws when it cannot be built; a retry rarely helps. */
-function requestsOf(
-  { platforms, secretBox }: RequestParts,
-  row: ClaimedSend,
-): (() => Promise<SendOutcome>)[] {
+function requestsOf({ platforms, secretBox }: RequestParts, row: ClaimedSend): PreparedSend[] {
   const { id, recipient: to, type } = row;
   const token = openChannelToken(secretBox, row.channel_id, row.token_sealed);
   const about = {
@@ -191,13 +203,13 @@ function requestsOf(
     const { waba_id: wabaId, phone_number_id: phoneNumberId } = row;
     if (wabaId === null || phoneNumberId === null) throw new Error("the channel has no number");
     const number = { wabaId, phoneNumberId, token, about };
-    return [() => platforms.chat.messages.send(number, { id, to, type, content, context })];
+    return [platforms.chat.messages.prepare(number, { id, to, type, content, context })];
   }
   const { page_id: pageId } = row;
   if (pageId === null) throw new Error("the channel has no page");
   const { messages } = PAGE_PLATFORMS[row.platform as PagePlatform](platforms);
   const bodies = toPageBodies({ to, type, content, context, messagingType, tag });
-  return bodies.map((body) => () => messages.send({ pageId, token, about }, body));
+  return bodies.map((body) => messages.prepare({ pageId, token, about }, body));
 }
 
 const PAGE_PLATFORMS = {

@@ -21,13 +21,15 @@ import type { InFlight } from "../lifecycle.ts";
 import { createBatchRates } from "./batches.ts";
 import { hasConnection, type MessageOutcome } from "./outcomes.ts";
 import type { PlatformAvailability } from "./platform-availability.ts";
+import { createTokens, type HasToken } from "./tokens.ts";
 
 /**
  * The life of a send: the states of its row in sends, and who moves it on.
  * scheduled: its time has not come. The recovery moves a single one on, and the start of its batch one of a batch.
  * behind: an earlier message to the same person comes first. The transaction that finishes that one releases it.
  * waiting: due when next_attempt_at has passed; a retry waits before messages that were accepted later. The claim loop claims it.
- * claimed: this dispatcher has it, with a lease, a slot and a token of its channel's rate. `sendMessage` marks it (send-message.ts).
+ * claimed: this dispatcher has it, with a lease, a slot and a token of its channel's rate. All that may wait, such as an exchange of
+ * the token, comes before its mark (send-message.ts).
  * sending: `sending_at` is on disk, so no other dispatcher may send it. The request follows, and its outcome (outcomes.ts).
  * unwritten: the outcome is decided. The batch writer deletes the row, or makes it unknown or waiting.
  * unknown: the request may have arrived; it is never sent again. A status webhook ends it, or the recovery when none comes.
@@ -57,17 +59,15 @@ export interface SendControl {
   tracked: TrackedWork;
   /** True when no further request may start. */
   isStopped(): boolean;
-  /** Asked right before the first request; false when the send has no token of its channel's rate. */
-  hasToken(): Promise<boolean>;
+  /** Asked before the mark of the first request, and before this request. */
+  hasToken: HasToken;
 }
-
-/** The reserve of the buckets: requests that start later than this after their tokens were taken could exceed the rate. */
-const MAX_TOKEN_AGE_MS = 100;
 
 export function createSends(parts: SendsParts) {
   const { worker, db, log, limiter, rates, availability, batchWriter } = parts;
   const withBatchRates = createBatchRates(db);
   const pollSends = createSendPoll(db);
+  const holdToken = createTokens({ rates, take, idOf });
   const running = new Set<Promise<void>>();
   let isStopped = false;
   /** One suspect at a time, so that one that kills its dispatcher adds no death to another. */
@@ -115,20 +115,14 @@ export function createSends(parts: SendsParts) {
     };
     try {
       const began = performance.now();
-      const control = { tracked, isStopped: () => isStopped, hasToken: () => hasToken(keyOf(row), claim) };
+      const hasToken = holdToken(keyOf(row), claim.claimedAt);
+      const control = { tracked, isStopped: () => isStopped, hasToken };
       const result = await parts.send(row, claim, control).finally(onCallEnd);
       if (result) await finish(row, claim, result, Math.round(performance.now() - began));
       else log.warn("message.lease_lost", { client: row.client_id, message_id: row.id });
     } finally {
       tracked.end();
     }
-  }
-
-  /** Exchanges an old token: its bucket may have been filled again meanwhile. */
-  async function hasToken(key: SendKey, { claimedAt }: Claim): Promise<boolean> {
-    if (performance.now() - claimedAt <= MAX_TOKEN_AGE_MS) return true;
-    rates.give(key, 1);
-    return (await take([{ key, max: 1 }]))[0] === 1;
   }
 
   async function take(requests: readonly Pick<KeyRequest<SendKey>, "key" | "max">[]): Promise<number[]> {
