@@ -106,7 +106,8 @@ export const finishBatches = changeBatches(FINISH);
 
 /**
  * Only the first message to each person waits for its turn; the others are behind it. The sends of each batch are read by their
- * index; Postgres reads all sends instead only where most of them are of one batch.
+ * index, once, and written by their `ctid`, whatever the statistics say. They do not change meanwhile, but for a cancel, which
+ * deletes them.
  */
 const START_SENDS = sql(`
   with wanted as materialized (
@@ -114,11 +115,14 @@ const START_SENDS = sql(`
     from unnest($1::uuid[], $2::text[]) as w (client_id, id)
     where w.id like 'bat%' -- as a hint that these are few
   ),
-  first as materialized (
-    select distinct on (s.client_id, s.batch_id, s.recipient) s.client_id, s.id
+  unsent as materialized (
+    select
+      s.row,
+      s.state,
+      row_number() over (partition by w.client_id, w.id, s.recipient order by s.place) = 1 as is_first
     from wanted w
     cross join lateral (
-      select client_id, batch_id, recipient, place, id
+      select ctid as row, recipient, place, state
       from sends
       where client_id = w.client_id
       and batch_id = w.id
@@ -126,17 +130,15 @@ const START_SENDS = sql(`
       and state <> 'unknown'
       offset 0
     ) s
-    order by s.client_id, s.batch_id, s.recipient, s.place
   ),
   started as (
     update sends s
     set
-      state = case when (s.client_id, s.id) in (select client_id, id from first) then 'waiting' else 'behind' end,
+      state = case when u.is_first then 'waiting' else 'behind' end,
       next_attempt_at = now()
-    from wanted w
-    where s.client_id = w.client_id
-    and s.batch_id = w.id
-    and s.batch_id <> ''
+    from unsent u
+    where u.state = 'scheduled'
+    and s.ctid = u.row
     and s.state = 'scheduled'
     returning s.client_id, s.id
   ),

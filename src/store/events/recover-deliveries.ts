@@ -32,6 +32,7 @@ const FIND_LOST_IN_PAGES = sql(`
 /**
  * Makes the rows with these ids due again, if their leases have expired. A lost attempt may have arrived or not, so the number of
  * attempts stays. A row counts the death of its dispatcher, if that has died, and the delivery fails at MAX_DEATHS of them.
+ * A row that changes while it is being locked has another `ctid` then: the next run recovers it.
  */
 const RECOVER = sql(`
   with lost as materialized (
@@ -52,10 +53,17 @@ const RECOVER = sql(`
     from lost l
     where l.${IS_NOT_QUARANTINED}
     and q.ctid = l.row
+    returning q.id
   ),
   quarantined as (
     delete from delivery_queue q
     where q.ctid = any(array(select row from lost where ${IS_QUARANTINED}))
+    returning q.id
+  ),
+  written as materialized (
+    select id from released
+    union all
+    select id from quarantined
   )
   update deliveries d
   set
@@ -65,6 +73,7 @@ const RECOVER = sql(`
     next_attempt_at = case when l.${IS_NOT_QUARANTINED} then now() end,
     failed_at = case when l.${IS_QUARANTINED} then now() end
   from lost l
+  join written w on w.id = l.id
   where ${smallSetHint("l.id")}
   and d.client_id = l.client_id
   and d.id = l.id

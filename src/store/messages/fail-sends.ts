@@ -29,6 +29,7 @@ const failStatement = (from: string, { error, code }: { error: string; code: str
   deleted as (
     delete from sends s
     where s.ctid = any(array(select row from over))
+    returning s.client_id, s.id
   )
   update messages m
   set
@@ -42,6 +43,7 @@ const failStatement = (from: string, { error, code }: { error: string; code: str
     attempts = o.attempts,
     platform_message_id = coalesce(m.platform_message_id, o.platform_message_id)
   from over o
+  join deleted d on d.client_id = o.client_id and d.id = o.id
   where o.id like 'msg%'
   and m.client_id = o.client_id
   and m.id = o.id

@@ -36,6 +36,7 @@ export interface SendFinish {
 /**
  * `held` carries the input: joined to it again for each write, a batch would take quadratic time. It locks each send by its key,
  * and the writes name its `ctid`: with statistics from a moment at which no send waited, Postgres would read all of them.
+ * A send that changed while the statement waited for its lock has another `ctid` then: it is not written, see finishSends.
  * Fenced by the lease: a dispatcher that lost it writes nothing. Statuses that the platform has reported
  * meanwhile stay, being later; `steps` go before them.
  */
@@ -79,6 +80,7 @@ const FINISH = sql(`
   settled as (
     delete from sends s
     where s.ctid = any(array(select row from held where outcome in ('accepted', 'refused', 'settled')))
+    returning s.client_id, s.id
   ),
   kept as (
     update sends s
@@ -100,6 +102,12 @@ const FINISH = sql(`
     from held h
     where h.outcome in ('unknown', 'waiting')
     and s.ctid = h.row
+    returning s.client_id, s.id
+  ),
+  written as materialized (
+    select client_id, id from settled
+    union all
+    select client_id, id from kept
   ),
   recorded as (
     update messages m
@@ -128,13 +136,18 @@ const FINISH = sql(`
         "case when h.attempt is null then '[]' else jsonb_build_object('attempt', h.attempts) || h.attempt end",
       )}
     from held h
+    join written w on w.client_id = h.client_id and w.id = h.id
     where m.client_id = h.client_id
     and m.id = h.id
     and h.outcome <> 'settled'
     and (h.outcome <> 'waiting' or h.attempt is not null)
   )
-  select client_id, id, channel_id, batch_id, recipient, is_counted and outcome = 'waiting' and batch_id <> '' as is_late
-  from held`);
+  select
+    h.client_id, h.id, h.channel_id, h.batch_id, h.recipient,
+    h.is_counted and h.outcome = 'waiting' and h.batch_id <> '' as is_late,
+    w.id is not null as is_written
+  from held h
+  left join written w on w.client_id = h.client_id and w.id = h.id`);
 
 type FinishedSend = ChannelRecipient & { client_id: string; id: string; is_late: boolean };
 
@@ -155,13 +168,26 @@ const withoutNulls = (attempt: PlatformAttempt): Partial<PlatformAttempt> =>
  * that was not sent after all when its batch was cancelled, and ends the batch again.
  */
 export async function finishSends(tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishedSend[]> {
-  const input = sortById(finishes).map((finish) => ({
+  const finished = await writeFinishes(tx, sortById(finishes));
+  const late = finished.filter(({ is_late }) => is_late);
+  if (late.length > 0)
+    await tx.query(REOPEN, [late.map(({ client_id }) => client_id), late.map(({ batch_id }) => batch_id)]);
+  return finished;
+}
+
+/** Repeats the outcomes of sends that changed while their locks were awaited: now the transaction has the locks and sees the change. */
+async function writeFinishes(tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishedSend[]> {
+  const input = finishes.map((finish) => ({
     ...finish,
     attempt: finish.attempt && withoutNulls(finish.attempt),
   }));
-  const held = await tx.query<FinishedSend>(FINISH, [JSON.stringify(input), SEND_TTL_MS]);
-  const late = held.filter(({ is_late }) => is_late);
-  if (late.length > 0)
-    await tx.query(REOPEN, [late.map(({ client_id }) => client_id), late.map(({ batch_id }) => batch_id)]);
-  return held;
+  const held = await tx.query<FinishedSend & { is_written: boolean }>(FINISH, [
+    JSON.stringify(input),
+    SEND_TTL_MS,
+  ]);
+  const written = held.filter(({ is_written }) => is_written);
+  if (written.length === held.length) return written;
+  const missed = new Set(held.filter(({ is_written }) => !is_written).map(({ id }) => id));
+  const repeated = finishes.filter(({ id }) => missed.has(id));
+  return [...written, ...(await writeFinishes(tx, repeated))];
 }

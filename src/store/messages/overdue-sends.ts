@@ -190,6 +190,8 @@ export const columnsOf = (refs: readonly SendRef[]): [clientIds: string[], ids: 
 /**
  * SQL: the rows `s` of sends with these keys, locked, for which a condition holds; others that are locked are left out. `is true`:
  * with statistics of an empty table the planner might otherwise prefer the index of a state to that of the keys.
+ * A write to `row` leaves out a send that changed between the snapshot of the statement and its lock. So what the statement reports
+ * comes from the rows that it wrote, and the next run finds the send again.
  */
 export const lockFound = (
   { clientIds, ids, condition }: { clientIds: string; ids: string; condition: string },

@@ -46,6 +46,7 @@ const MARK_UNKNOWN = sql(`
       claimed_at = null
     from lost l
     where s.ctid = l.row
+    returning s.client_id, s.id
   )
   update messages m
   set
@@ -61,6 +62,7 @@ const MARK_UNKNOWN = sql(`
     )},
     platform_message_id = coalesce(m.platform_message_id, l.platform_message_id)
   from lost l
+  join doubted d on d.client_id = l.client_id and d.id = l.id
   where l.id like 'msg%'
   and m.client_id = l.client_id
   and m.id = l.id
