@@ -13,20 +13,10 @@ import {
  */
 const cancelStatement = (condition: string) =>
   sql(`
-  with cancelled as materialized (
-    select s.client_id, s.id, s.started_at, s.attempts
-    from sends s
-    where s.client_id = $1
-    and ${condition}
-    and ${isCancellable("s")}
-    order by s.id
-    for update of s
-  ),
-  deleted as (
+  with cancelled as (
     delete from sends s
-    using cancelled c
-    where s.client_id = c.client_id
-    and s.id = c.id
+    where ${condition}
+    returning s.client_id, s.id, s.started_at, s.attempts
   )
   update messages m
   set
@@ -40,11 +30,27 @@ const cancelStatement = (condition: string) =>
   and m.status in ${UNSETTLED_STATUSES}
   returning ${SETTLED_COLUMNS}`);
 
-const IS_IN_BATCH = "s.batch_id = $2 and s.batch_id <> ''";
+/**
+ * SQL: the cancellable sends of the batch $2 in these states, locked in the order of dispatchers. A send that changes while its lock
+ * is awaited has another `ctid` then; the supervision of batches cancels it.
+ */
+const inBatch = (states: string) => `s.ctid = any(array(
+      select b.ctid
+      from sends b
+      where b.client_id = $1
+      and b.batch_id = $2
+      and b.batch_id <> ''
+      and ${states}
+      and ${isCancellable("b")}
+      order by b.id
+      for update
+    ))`;
 
-const CANCEL_ONE = cancelStatement("s.id = $2");
-const CANCEL_UNCLAIMED = cancelStatement(`${IS_IN_BATCH} and s.state <> 'claimed'`);
-const CANCEL_BATCH = cancelStatement(IS_IN_BATCH);
+const CANCEL_ONE = cancelStatement(`s.client_id = $1
+    and s.id = $2
+    and ${isCancellable("s")}`);
+const CANCEL_UNCLAIMED = cancelStatement(inBatch("b.state <> 'claimed'"));
+const CANCEL_BATCH = cancelStatement(inBatch("true"));
 
 /** Undefined when the client has no such message, or it can no longer be cancelled. */
 export async function cancelSend(
