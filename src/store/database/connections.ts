@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { createConnection, type Socket } from "node:net";
 import type { ClientConfig } from "pg";
 import pg from "pg";
 import { createShares, type Grant, ShareRefused } from "../../runtime/async/shares.ts";
@@ -21,10 +21,11 @@ export function connectionOptions(address: string): ClientConfig {
   return { connectionString: url.href, ...ssl };
 }
 
-/** The address of a connection, and the key with which Postgres recognizes it in a request to cancel its statement. */
+/** The connection of a client, and the key with which Postgres recognizes it in a request to cancel its statement. */
 interface CancelKey {
   host: string;
   port: number;
+  connection: { stream: Socket };
   processID: number;
   secretKey: number;
 }
@@ -33,16 +34,23 @@ interface CancelKey {
 const CANCEL_REQUEST = 80_877_102;
 const CANCEL_TIMEOUT_MS = 1 * SECOND;
 
-/** Asks Postgres to end the statement of a connection. Resolves when it was asked, or could not be in time. */
+/**
+ * Asks Postgres to end the statement of a connection. Resolves when it was asked, or could not be in time. The request goes to the
+ * address of the connection, because the name of the server may have several. Postgres takes it without TLS.
+ */
 export function cancelStatement(client: pg.PoolClient): Promise<void> {
-  const { host, port, processID, secretKey } = client as unknown as CancelKey;
+  const { host, port, connection, processID, secretKey } = client as unknown as CancelKey;
+  const { remoteAddress = host, remotePort = port } = connection.stream;
   const request = Buffer.alloc(16);
   for (const [index, value] of [request.length, CANCEL_REQUEST, processID, secretKey].entries())
     request.writeInt32BE(value, index * 4);
-  const socket = connect(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
+  const socket = createConnection(
+    host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host: remoteAddress, port: remotePort },
+  );
   socket.setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy());
   socket.on("error", () => {});
-  socket.end(request);
+  // The server closes the connection: PgBouncer before 1.20 ends when the client does so first.
+  socket.write(request);
   return new Promise((resolve) => socket.once("close", () => resolve()));
 }
 

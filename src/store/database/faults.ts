@@ -59,9 +59,9 @@ const CONNECTION_ERROR_CODES = new Set([
   ],
 ]);
 
-/** pg reports some lost connections without a code. */
+/** pg reports some lost connections without a code. On a standby, reads of unlogged tables fail as an unsupported feature. */
 const CONNECTION_ERROR_MESSAGES =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection error/i;
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection error|during recovery/i;
 
 /** True when pg gave up the wait for the answer to a statement. */
 export const isAbandoned = (error: Error): boolean => /query read timeout/i.test(error.message);

@@ -10,7 +10,7 @@ import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { pgbouncerProgram } from "../../fixtures/servers/programs.ts";
-import { cloneDatabase } from "../../fixtures/servers/servers.ts";
+import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
 /** Starts PgBouncer in transaction mode in front of a database, with few server connections. */
@@ -75,6 +75,26 @@ t.test("Herald behind a pooler in transaction mode", async (t) => {
       found.map((client) => client?.name),
       names,
     );
+  });
+
+  t.test("a statement that is given up ends in Postgres, and the pooler goes on", async (t) => {
+    const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 2, DATABASE_PREPARED: false }, () => {}, {
+      statementTimeoutMs: 1_000,
+    });
+    t.teardown(() => db.close());
+    const direct = await connectRawClient(t, DATABASE_DIRECT_URL);
+    for (const attempt of [1, 2]) {
+      await t.rejects(db.query("select pg_sleep(300)"), /query read timeout/i, `attempt ${attempt}`);
+      await until("the statement ends", async () => {
+        const { rows } = await direct.query(
+          "select from pg_stat_activity where state = 'active' and query like '%pg_sleep(300)%' and pid <> pg_backend_pid()",
+        );
+        return rows.length === 0;
+      });
+    }
+    const patient = createDatabase({ DATABASE_URL, DATABASE_POOL: 1, DATABASE_PREPARED: false }, () => {});
+    t.teardown(() => patient.close());
+    t.same(await patient.query("select 1 as one"), [{ one: 1 }]);
   });
 
   t.test("the processes run without warnings and stop cleanly", async (t) => {

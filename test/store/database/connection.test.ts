@@ -2,6 +2,8 @@ import { join } from "node:path";
 import t from "tap";
 import { startPostgres } from "../../../src/local/postgres.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
+import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
+import { testConfig } from "../../fixtures/processes/settings.ts";
 import { createSelfSignedCertificate } from "../../fixtures/servers/certificate.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { postgresProgram } from "../../fixtures/servers/programs.ts";
@@ -40,4 +42,12 @@ t.test("sslmode has the meaning of libpq", async (t) => {
   t.equal(await isEncrypted("?sslmode=no-verify"), true);
   await t.rejects(isEncrypted("?sslmode=verify-full"), /self-signed/);
   t.equal(await isEncrypted(`?sslmode=verify-full&sslrootcert=${cert}`), true);
+});
+
+t.test("what a standby cannot read is an outage and not a fault of the process", async (t) => {
+  const db = createDatabase(await testConfig(t), () => {});
+  t.teardown(() => db.close());
+  const refusal = "cannot access temporary or unlogged relations during recovery";
+  const read = db.query(`do $$ begin raise exception '${refusal}' using errcode = '0A000'; end $$`);
+  t.ok((await read.catch((error: unknown) => error)) instanceof DatabaseUnavailable);
 });
