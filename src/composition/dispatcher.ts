@@ -15,7 +15,7 @@ import {
 } from "../../workers/dispatcher/delivering/outcomes.ts";
 import { createGauges } from "../../workers/dispatcher/gauges.ts";
 import { dispatcher } from "../../workers/dispatcher/lifecycle.ts";
-import { superviseBatches } from "../../workers/dispatcher/sending/batches.ts";
+import { createBatchSupervision } from "../../workers/dispatcher/sending/batches.ts";
 import {
   createAbandonedSendRecorder,
   createSendRecorder,
@@ -121,7 +121,7 @@ function dispatcherWorkers(container: DependencyContainer): Worker[] {
         messages.consumer,
         messages.loop,
         everySecond("send_recovery", recoverSends),
-        everySecond("batch_supervision", () => superviseBatches({ db, log, notifier, messageNotifier })),
+        everySecond("batch_supervision", createBatchSupervision({ db, log, notifier, messageNotifier })),
       ],
       log,
     }),

@@ -17,7 +17,7 @@ import {
   startBatchSends,
 } from "../../store/batches/change-batch.ts";
 import type { DueChange } from "../../store/batches/due-changes.ts";
-import type { Database, Queryable } from "../../store/database/database.ts";
+import type { Database, Queryable, TransactionLimits } from "../../store/database/database.ts";
 import { cancelBatchSends } from "../../store/messages/cancel-sends.ts";
 import { recordEvents } from "../events/record-events.ts";
 
@@ -106,14 +106,18 @@ const pauseBecause =
 /** Makes the change of all these batches in one transaction, with their events. Returns those whose status allowed it. */
 async function makeChange(
   { db, notifier, messageNotifier }: BatchParts,
-  batches: readonly BatchToChange[],
-  change: Change,
+  { change, batches }: { change: Change; batches: readonly BatchToChange[] },
+  limits?: TransactionLimits,
 ): Promise<BatchRef[]> {
-  const changed = await notifyAfterCommit({ db, notifier }, async (tx, deferredNotifier) => {
-    const refs = await change(tx, batches);
-    await recordUpdates(tx, refs, deferredNotifier);
-    return refs;
-  });
+  const changed = await notifyAfterCommit(
+    { db, notifier },
+    async (tx, deferredNotifier) => {
+      const refs = await change(tx, batches);
+      await recordUpdates(tx, refs, deferredNotifier);
+      return refs;
+    },
+    limits,
+  );
   messageNotifier.notify(
     changed
       .filter(({ status }) => status === "running")
@@ -142,7 +146,7 @@ export async function requestChange(
   { clientId, batchId, request }: { clientId: string; batchId: string; request: BatchRequest },
 ): Promise<BatchRequestOutcome> {
   const { change, reached } = REQUESTS[request];
-  const changed = await makeChange(parts, [{ client_id: clientId, id: batchId }], change);
+  const changed = await makeChange(parts, { change, batches: [{ client_id: clientId, id: batchId }] });
   const row = await findBatch(parts.db, clientId, batchId);
   if (!row) return { outcome: "not_found" };
   const batch = toBatch(row);
@@ -166,11 +170,11 @@ const DUE_CHANGES: Readonly<Record<DueChange["change"], Change>> = {
  */
 export const makeDueChange = (
   parts: BatchParts,
-  change: DueChange["change"],
-  batches: readonly DueChange[],
+  { change, batches }: { change: DueChange["change"]; batches: readonly DueChange[] },
+  limits: TransactionLimits,
 ): Promise<BatchRef[]> => {
   const sorted = [...batches].sort((one, other) => (one.id < other.id ? -1 : 1));
-  return makeChange(parts, sorted, DUE_CHANGES[change]);
+  return makeChange(parts, { change: DUE_CHANGES[change], batches: sorted }, limits);
 };
 
 /** Pauses the batches of the client that send a template which was deleted. */

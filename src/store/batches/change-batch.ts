@@ -2,8 +2,9 @@ import { type Queryable, sql } from "../database/database.ts";
 import { QUEUE_STARTED } from "../messages/scheduled-sends.ts";
 
 /**
- * Changes of a batch's status. Each statement locks the batch and changes it only in a status that allows the change. The rows of
- * its messages are locked afterwards, never before. A pause changes the batch only: dispatchers claim nothing of it.
+ * Changes of a batch's status. Each statement locks the batch and changes it only in a status that allows the change. The rows of its
+ * messages are locked afterwards; those of a cancelled batch may be locked before. A pause changes the batch only: dispatchers claim
+ * nothing of it.
  */
 
 /** A batch after a change. */
@@ -65,6 +66,14 @@ const START = sql(`
   and b.send_at <= now()
   returning ${REF_COLUMNS}`);
 
+/** The snapshot of the next statement then has the sends that another transaction has put back: it held this lock. */
+const LOCK = sql(`
+  select
+  from batches b
+  join ${WANTED} on ${IS_WANTED}
+  order by b.id
+  for no key update of b`);
+
 /** Nothing is added to a batch, so one without sends stays without. Those of unknown outcome are not sent again. */
 const FINISH = sql(`
   update batches b
@@ -87,22 +96,26 @@ const FINISH = sql(`
   )
   returning ${REF_COLUMNS}`);
 
+const columnsOf = (batches: readonly BatchToChange[]) => [
+  batches.map(({ client_id }) => client_id),
+  batches.map(({ id }) => id),
+  batches.map(({ active_since }) => active_since ?? null),
+];
+
 const changeBatches =
   (statement: ReturnType<typeof sql>) =>
   (tx: Queryable, batches: readonly BatchToChange[], ...values: string[]): Promise<BatchRef[]> =>
-    tx.query<BatchRef>(statement, [
-      batches.map(({ client_id }) => client_id),
-      batches.map(({ id }) => id),
-      batches.map(({ active_since }) => active_since ?? null),
-      ...values,
-    ]);
+    tx.query<BatchRef>(statement, [...columnsOf(batches), ...values]);
 
 /** Each returns the batches whose status allowed the change. The pause takes its reason. */
 export const pauseBatches = changeBatches(PAUSE);
 export const resumeBatches = changeBatches(RESUME);
 export const cancelBatches = changeBatches(CANCEL);
 export const startBatches = changeBatches(START);
-export const finishBatches = changeBatches(FINISH);
+export async function finishBatches(tx: Queryable, batches: readonly BatchToChange[]): Promise<BatchRef[]> {
+  await tx.query(LOCK, columnsOf(batches));
+  return tx.query<BatchRef>(FINISH, columnsOf(batches));
+}
 
 /**
  * Only the first message to each person waits for its turn; the others are behind it. The sends of each batch are read by their

@@ -151,14 +151,16 @@ const FINISH = sql(`
 
 type FinishedSend = ChannelRecipient & { client_id: string; id: string; is_late: boolean };
 
-/** Batches that were cancelled, and ended while the outcome of a send was unknown. */
+/**
+ * Of a cancelled batch that ended while the outcome of a send was unknown. Each batch is locked, whatever its status: a cancel or an end
+ * at the same time sees the send.
+ */
 const REOPEN = sql(`
   update batches b
-  set finished_at = null
+  set finished_at = case when b.status <> 'cancelled' then b.finished_at end
   from unnest($1::uuid[], $2::text[]) as late (client_id, id)
   where b.client_id = late.client_id
-  and b.id = late.id
-  and b.status = 'cancelled'`);
+  and b.id = late.id`);
 
 const withoutNulls = (attempt: PlatformAttempt): Partial<PlatformAttempt> =>
   Object.fromEntries(Object.entries(attempt).filter(([, value]) => value !== null));

@@ -206,11 +206,13 @@ t.test("a batch that was resumed is not paused for what was found before", async
   const parts = { db, notifier, messageNotifier: notifier };
   const request = (name: "pause" | "resume") =>
     requestChange(parts, { clientId, batchId: id, request: name });
+  const pauseForFailures = (batch: DueChange | undefined) =>
+    makeDueChange(parts, { change: "failures", batches: batch ? [batch] : [] }, {});
   await request("pause");
   await request("resume");
-  t.same(await makeDueChange(parts, "failures", [due as DueChange]), []);
+  t.same(await pauseForFailures(due), []);
   t.match(await listDueChanges(db, 10), []);
   await db.query("update messages set finished_at = now() where finished_at is not null");
   const [again] = await listDueChanges(db, 10);
-  t.match(await makeDueChange(parts, "failures", [again as DueChange]), [{ id }]);
+  t.match(await pauseForFailures(again), [{ id }]);
 });

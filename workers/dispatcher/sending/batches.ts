@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { type BatchParts, makeDueChange } from "../../../src/domain/batches/change-batch.ts";
-import { halvesOf } from "../../../src/runtime/async/batcher.ts";
+import { RECOVERY_STATEMENT_LIMIT_MS } from "../../../src/runtime/deadlines.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import { listBatchRates } from "../../../src/store/batches/batches.ts";
@@ -22,40 +22,57 @@ interface SupervisionParts extends BatchParts {
   log: Log;
   /** No further transaction begins after this time. */
   maxRunMs?: number;
+  /** Postgres ends a statement of a change that takes longer. */
+  statementMs?: number;
 }
 
 /**
- * Changes the batches that need it without a request: starts those whose time has come, pauses those whose channel, template or
- * failures require it, and ends those of which nothing is left to send. Several dispatchers may do it at the same time: each
- * change is made once, because its statement requires the status before it. Resolves to `unfinished` when more may be due.
+ * Returns the supervision of batches. A run changes those that need it without a request: it starts those whose time has come, pauses
+ * those whose channel, template or failures require it, and ends those of which nothing is left to send. Several dispatchers may do it
+ * at the same time: each change is made once, because its statement requires the status before it. Resolves to `unfinished` when more
+ * may be due.
  */
-export async function superviseBatches(parts: SupervisionParts): Promise<"unfinished" | "finished"> {
-  const due = await listDueChanges(parts.db, MAX_CHANGES);
-  const endsAt = performance.now() + (parts.maxRunMs ?? MAX_RUN_MS);
-  const groups = groupsOf(due);
-  let made = 0;
-  let failure: unknown;
-  do {
-    const group = groups.shift() ?? [];
-    try {
-      made += await makeGroup(parts, group);
-    } catch (error) {
-      // One change that fails must not keep the others from being made.
-      if (group.length > 1) groups.unshift(...halvesOf(group));
-      else failure = error;
+export function createBatchSupervision(parts: SupervisionParts): () => Promise<"unfinished" | "finished"> {
+  const { db, maxRunMs = MAX_RUN_MS } = parts;
+  /**
+   * Failures of the batches whose change failed. Each is changed alone, after the others, those that failed most last, until it
+   * succeeds or is no longer due.
+   */
+  const failures = new Map<string, number>();
+
+  return async () => {
+    const due = await listDueChanges(db, MAX_CHANGES);
+    const dueIds = new Set(due.map(({ id }) => id));
+    for (const id of failures.keys()) if (!dueIds.has(id)) failures.delete(id);
+    const groups = groupsOf(due, failures);
+    const endsAt = performance.now() + maxRunMs;
+    let made = 0;
+    let failure: unknown;
+    while (groups.length > 0) {
+      const group = groups.shift() as DueChange[];
+      try {
+        made += await makeGroup(parts, group);
+        for (const { id } of group) failures.delete(id);
+      } catch (error) {
+        failure = error;
+        for (const { id } of group) failures.set(id, (failures.get(id) ?? 0) + 1);
+        if (group.length > 1) groups.push(...group.map((batch) => [batch]));
+      }
+      if (performance.now() >= endsAt) break;
     }
-  } while (groups.length > 0 && performance.now() < endsAt);
-  if (failure !== undefined) throw failure;
-  // When nothing could be changed, another transaction has these batches: the next run would find the same.
-  const isLeft = groups.length > 0 || due.length === MAX_CHANGES;
-  return isLeft && made > 0 ? "unfinished" : "finished";
+    if (failure !== undefined) throw failure;
+    // When nothing could be changed, another transaction has these batches: the next run would find the same.
+    const isLeft = groups.length > 0 || due.length === MAX_CHANGES;
+    return isLeft && made > 0 ? "unfinished" : "finished";
+  };
 }
 
-/** Divides the list into groups with the same change. A group has the place of its first batch. */
-function groupsOf(due: readonly DueChange[]): DueChange[][] {
+/** Divides the list into groups with the same change, which have the place of their first batch. Batches that failed come last, alone. */
+function groupsOf(due: readonly DueChange[], failures: ReadonlyMap<string, number>): DueChange[][] {
   const groups: DueChange[][] = [];
   const open = new Map<string, { group: DueChange[]; messages: number }>();
   for (const batch of due) {
+    if (failures.has(batch.id)) continue;
     let last = open.get(batch.change);
     const isFull =
       last?.group.length === MAX_GROUP.batches || (last?.messages ?? 0) + batch.messages > MAX_GROUP.messages;
@@ -67,15 +84,18 @@ function groupsOf(due: readonly DueChange[]): DueChange[][] {
     last.group.push(batch);
     last.messages += batch.messages;
   }
-  return groups;
+  const failed = due.filter(({ id }) => failures.has(id));
+  const failuresOf = ({ id }: DueChange) => failures.get(id) ?? 0;
+  failed.sort((one, other) => failuresOf(one) - failuresOf(other));
+  return [...groups, ...failed.map((batch) => [batch])];
 }
 
 async function makeGroup(parts: SupervisionParts, group: readonly DueChange[]): Promise<number> {
-  const [first] = group;
-  if (!first) return 0;
-  const changed = await makeDueChange(parts, first.change, group);
+  const { change } = group[0] as DueChange;
+  const { statementMs = RECOVERY_STATEMENT_LIMIT_MS } = parts;
+  const changed = await makeDueChange(parts, { change, batches: group }, { statementMs });
   for (const { client_id: client, id: batch_id } of changed)
-    parts.log.info("batch.changed", { client, batch_id, change: first.change });
+    parts.log.info("batch.changed", { client, batch_id, change });
   return changed.length;
 }
 

@@ -1,20 +1,27 @@
 import type { Test } from "tap";
 import t from "tap";
+import { MINUTE } from "../../../../src/runtime/durations.ts";
 import type { Database } from "../../../../src/store/database/database.ts";
 import { createClient } from "../../../../src/store/tenants/clients.ts";
-import { superviseBatches } from "../../../../workers/dispatcher/sending/batches.ts";
+import { createBatchSupervision } from "../../../../workers/dispatcher/sending/batches.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
 import { checkEventsAtEnd } from "../../../fixtures/events/stored-events.ts";
 import { insertManyBatches } from "../../../fixtures/messages/batch-rows.ts";
 import { readBatchEvents } from "../../../fixtures/messages/batches.ts";
 import { openSendQueue } from "../../../fixtures/messages/send-queue.ts";
+import { connectRawClient } from "../../../fixtures/servers/servers.ts";
 import { watchStatements } from "../../../fixtures/servers/statements.ts";
 import { makeChannel } from "../../../fixtures/tenants/channels.ts";
 
 /** Clients with due batches, and a supervision whose statements are recorded. */
 async function open(
   t: Test,
-  { clients, count, messages = 1 }: Record<"clients" | "count", number> & { messages?: number },
+  {
+    clients,
+    count,
+    messages = 1,
+    ...limits
+  }: Record<"clients" | "count", number> & { messages?: number; maxRunMs?: number; statementMs?: number },
 ) {
   const context = await openSendQueue(t);
   const { db } = context;
@@ -29,8 +36,7 @@ async function open(
   const watched = watchStatements();
   const notifier = { notify: () => {} };
   const parts = { db: watched.database(db), log, notifier, messageNotifier: notifier };
-  const supervise = (maxRunMs?: number) =>
-    superviseBatches(maxRunMs === undefined ? parts : { ...parts, maxRunMs });
+  const supervise = createBatchSupervision({ ...parts, ...limits });
   /** The changes that were made, in their order. */
   const changes = () => lines.map(({ change }) => change);
   const countStatements = (pattern: RegExp) => watched.statements.filter((text) => pattern.test(text)).length;
@@ -68,13 +74,13 @@ t.test("two dispatchers that supervise the same batches start each of them once"
 });
 
 t.test("a pause that becomes due while batches are started is made before the rest of them", async (t) => {
-  const context = await open(t, { clients: 4, count: 300 });
+  const context = await open(t, { clients: 4, count: 300, maxRunMs: 0 });
   const { db, supervise, changes } = context;
-  t.equal(await supervise(0), "unfinished");
+  t.equal(await supervise(), "unfinished");
   const started = changes().length;
   t.ok(started > 0 && started < 300, `${started} are started`);
   await db.query("update channels set status = 'needs_reauth'");
-  await supervise(0);
+  await supervise();
   t.same(
     changes().slice(started),
     Array.from({ length: started }, () => "channel"),
@@ -82,15 +88,36 @@ t.test("a pause that becomes due while batches are started is made before the re
 });
 
 t.test("a batch that cannot be started does not keep the others from starting", async (t) => {
-  const { db, due, supervise } = await open(t, { clients: 3, count: 60 });
+  const { db, due, supervise } = await open(t, { clients: 3, count: 60, maxRunMs: MINUTE });
   const [broken] = due;
   await db.query(
     `alter table batches add constraint broken check (id <> '${broken}' or status = 'scheduled')`,
   );
-  await t.rejects(supervise(60_000), { message: /broken/ });
+  await t.rejects(supervise(), { message: /broken/ });
   t.equal(await countBatches(db, "running"), 59);
   t.equal(await countBatches(db, "scheduled"), 1);
   t.same(await readBatchEvents({ db }, broken as string), []);
+});
+
+t.test("a batch whose change takes too long does not keep the others from starting", async (t) => {
+  const { db, config, due, supervise } = await open(t, {
+    ...{ clients: 3, count: 40 },
+    ...{ maxRunMs: 100, statementMs: 300 },
+  });
+  const runUntil = async (running: number) => {
+    for (let runs = 0; runs < 100 && (await countBatches(db, "running")) < running; runs++)
+      await supervise().catch(() => {});
+  };
+  const raw = await connectRawClient(t, config.DATABASE_URL);
+  await raw.query("begin");
+  await raw.query("select from batches where id = $1 for update", [due[30]]);
+  await t.rejects(supervise(), /statement timeout/);
+  t.equal(await countBatches(db, "running"), 0, "all were in one transaction");
+  await runUntil(39);
+  t.equal(await countBatches(db, "running"), 39);
+  await raw.query("rollback");
+  await runUntil(40);
+  t.equal(await countBatches(db, "running"), 40);
 });
 
 t.test("a large batch is started whole, in a transaction of its own", async (t) => {
