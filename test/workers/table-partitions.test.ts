@@ -75,6 +75,19 @@ t.test("the partitions of today and the next two days are created once", async (
     t.same(await partitionByRow(db, table), { [id]: `${table}_20300510`, [last]: `${table}_20300512` });
 });
 
+t.test("a new partition keeps its pages when it is vacuumed", async (t) => {
+  const { db } = await open(t);
+  await applyRetention(RETENTION, db, NOON);
+  for (const partition of TABLES.map((table) => `${table}_20300510`)) {
+    await db.query(`vacuum ${partition}`);
+    const [row] = await db.query<{ pages: number }>(
+      "select relpages as pages from pg_class where oid = $1::regclass",
+      [partition],
+    );
+    t.ok((row?.pages ?? 0) >= 32, `${partition} has ${row?.pages} pages`);
+  }
+});
+
 t.test("rows in the default partition are moved to a new partition of their time", async (t) => {
   const { db, clientId } = await open(t);
   const [early, late] = [await makeRows(db, clientId, NOON - DAY), await makeRows(db, clientId, NOON)];

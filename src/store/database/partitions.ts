@@ -8,8 +8,6 @@ export interface PartitionGroup {
   tables: readonly [string, ...string[]];
   /** The table whose rows decide: those of the other tables are kept and deleted with the row of their id. */
   leading: string;
-  /** True when a retry can make a row needed again: it writes to the leading table in the same statement. */
-  canBeNeededAgain: boolean;
   /** `hasNeeded` is true when a row is needed whose id is at least $1 and less than $2. */
   findNeeded: Statement;
   /**
@@ -27,7 +25,6 @@ export const EVENT_TABLES: PartitionGroup = {
   prefix: "evt",
   tables: ["events", "deliveries", "attempts"],
   leading: "deliveries",
-  canBeNeededAgain: true,
   findNeeded: sql(`
   select (
     select id
@@ -48,13 +45,12 @@ export const EVENT_TABLES: PartitionGroup = {
 
 /**
  * A message is needed until its outcome is known: one that may have been sent can be sent again. All messages of an unfinished
- * batch are needed, because they are counted. Rows of sends exist from the acceptance on, so a need only ends.
+ * batch are needed, because they are counted.
  */
 export const MESSAGE_TABLES: PartitionGroup = {
   prefix: "msg",
   tables: ["messages"],
   leading: "messages",
-  canBeNeededAgain: false,
   findNeeded: sql(`
   select
     exists (
@@ -158,25 +154,49 @@ async function createNextPartitions(
   return true;
 }
 
-/** A new partition is not analysed before it has so many rows that its figures say something. */
-const STORAGE = ["analyze", "vacuum", "vacuum_insert"]
-  .map((work) => `autovacuum_${work}_threshold = 5000`)
-  .join(", ");
+/**
+ * A new partition is not analysed before it has so many rows that its figures say something. Without
+ * `vacuum_truncate = off`, VACUUM would remove its reserved pages.
+ */
+const STORAGE = [
+  "autovacuum_analyze_threshold = 5000",
+  "autovacuum_vacuum_threshold = 5000",
+  "autovacuum_vacuum_insert_threshold = 5000",
+  "vacuum_truncate = off",
+].join(", ");
+
+/** Four such rows fill a page; Postgres would move a longer text out of its row. */
+const WIDE_TEXT = "x".repeat(1_800);
 
 /** A wide row of each of the tables: Postgres ignores the fields that a table lacks. */
 const WIDE_ROW = JSON.stringify({
-  ...{ client_id: "00000000-0000-0000-0000-000000000000", id: "reserved", channel_id: "", attempts: 0 },
-  ...{ type: "", occurred_at: "epoch", is_late: false, payload: "x".repeat(1_800) },
-  ...{ state: "pending", is_bulk: false, last_error: "x".repeat(1_800) },
-  ...{ attempt: 1, at: "epoch", duration_ms: 0, error: "x".repeat(1_800) },
-  ...{
-    platform: "chatapp",
-    recipient: "",
-    recipient_kind: "phone",
-    content: "x".repeat(1_800),
-    status: "queued",
-  },
-  ...{ timeline: [], platform_attempts: [], outcome_unknown: false },
+  client_id: "00000000-0000-0000-0000-000000000000",
+  id: "reserved",
+  channel_id: "",
+  attempts: 0,
+  // events
+  type: "",
+  occurred_at: "epoch",
+  is_late: false,
+  payload: WIDE_TEXT,
+  // deliveries
+  state: "pending",
+  is_bulk: false,
+  last_error: WIDE_TEXT,
+  // attempts
+  attempt: 1,
+  at: "epoch",
+  duration_ms: 0,
+  error: WIDE_TEXT,
+  // messages
+  platform: "chatapp",
+  recipient: "",
+  recipient_kind: "phone",
+  content: WIDE_TEXT,
+  status: "queued",
+  timeline: [],
+  platform_attempts: [],
+  outcome_unknown: false,
 });
 
 /** Lets an empty partition have 32 pages: for a smaller one Postgres may plan to read all rows of it, or of a client. */

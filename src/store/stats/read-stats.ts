@@ -65,7 +65,7 @@ const READ_PROGRESS = sql(`
   from stats_progress
   where subject = $1`);
 
-/** All figures include at least the changes committed before this time. */
+/** All figures include at least the changes committed before this time, apart from hours with a row in late_changes. */
 export async function readProgress(db: Queryable, { name }: StatsSubject): Promise<Date> {
   const [row] = await db.query<{ rolled_up_to: Date }>(READ_PROGRESS, [name]);
   return (row as { rolled_up_to: Date }).rolled_up_to;

@@ -1,6 +1,12 @@
-import { HOUR } from "../../runtime/durations.ts";
+import { SECOND } from "../../runtime/durations.ts";
 import { timeOfId } from "../../runtime/ids.ts";
-import { type Database, type Queryable, type Statement, sql } from "../database/database.ts";
+import {
+  type Database,
+  type Queryable,
+  type Statement,
+  sql,
+  type TransactionLimits,
+} from "../database/database.ts";
 import { WITHOUT_JIT } from "../events/events.ts";
 import {
   type ClientHour,
@@ -191,61 +197,98 @@ async function recompute(
   return rows.length;
 }
 
+/** Below the time for which a process waits for Postgres. A batch that takes longer is computed in halves. */
+const STATEMENT_LIMITS_MS = { batch: 10 * SECOND, hour: 25 * SECOND };
+
+const limitsOf = ({ length }: readonly ClientHour[]): TransactionLimits => ({
+  statementMs: STATEMENT_LIMITS_MS[length > 1 ? "batch" : "hour"],
+});
+
 /** Computes the figures of these hours; returns how many rows have changed. */
-export const recomputeHours = (
+export type Recompute = (
   db: Database,
   subject: StatsSubject,
   hours: readonly ClientHour[],
-): Promise<number> =>
+) => Promise<number>;
+
+export const recomputeHours: Recompute = (db, subject, hours) =>
   db.transaction(async (tx) => {
     await tx.query(LOCK, [subject.name]);
     return recompute(tx, subject, hours);
-  });
+  }, limitsOf(hours));
 
-const LIST_LATE_CHANGES = sql(`
-  select client_id as "clientId", id
-  from late_changes
-  where starts_with(id, $1)
-  limit $2`);
-
-/** Deletes all changes of the hours, so that an hour with many changes is computed once. */
-const FORGET_LATE_CHANGES = sql(`
-  delete from late_changes l
-  using unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[]) as h (client_id, start, from_id, to_id)
-  where l.client_id = h.client_id
-  and l.id >= h.from_id
-  and l.id < h.to_id`);
-
-/** Changes that are read to find hours. */
-const MAX_READ_CHANGES = 1_000;
-
-interface RecomputedHours {
-  /** Rows of figures that have changed. */
-  changed: number;
-  /** True when there may be further late changes. */
-  hasMore: boolean;
-}
-
-/** Computes up to `maxHours` hours of late changes, and forgets the changes of these hours in the same transaction. */
-export const recomputeLateChanges = (
-  db: Database,
-  subject: StatsSubject,
-  maxHours: number,
-): Promise<RecomputedHours> =>
+/** The same for hours with late changes, which it deletes. */
+export const recomputeLateHours: Recompute = (db, subject, hours) =>
   db.transaction(async (tx) => {
     await tx.query(LOCK, [subject.name]);
-    const changes = await tx.query<{ clientId: string; id: string }>(LIST_LATE_CHANGES, [
-      `${subject.prefix}_`,
-      MAX_READ_CHANGES,
-    ]);
-    const found = toHours(changes);
-    const hours = found.slice(0, maxHours);
-    if (hours.length > 0) await tx.query(FORGET_LATE_CHANGES, [...hourColumns(subject, hours)]);
-    const hasMore = changes.length === MAX_READ_CHANGES || found.length > hours.length;
-    return { changed: await recompute(tx, subject, hours), hasMore };
-  });
+    await tx.query(DELETE_LATE_CHANGES, [...hourColumns(subject, hours)]);
+    return recompute(tx, subject, hours);
+  }, limitsOf(hours));
 
-function toHours(changes: readonly { clientId: string; id: string }[]): ClientHour[] {
-  const hours = changes.map(({ clientId, id }) => ({ clientId, start: hourOf(timeOfId(id)) }));
-  return [...new Map(hours.map((hour) => [`${hour.clientId} ${hour.start / HOUR}`, hour])).values()];
+/**
+ * Deletes all changes of the hours, so that an hour with many changes is computed once. Each change is searched for in the sorted
+ * hours of its client; a join with the bounds would compare it with every hour, and take ten times as long for 50 hours.
+ */
+const DELETE_LATE_CHANGES = sql(`
+  delete from late_changes l
+  using (
+    select
+      h.client_id,
+      array_agg(h.from_id order by h.from_id collate "C") as from_ids,
+      array_agg(h.to_id order by h.to_id collate "C") as to_ids
+    from ${hourTable()}
+    group by h.client_id
+  ) c
+  where l.client_id = c.client_id
+  and l.id < c.to_ids[width_bucket(l.id, c.from_ids)]`);
+
+/**
+ * The first ten characters of an id name a span of 17 minutes, so the first and the last id are of at most two hours. The order
+ * is random, so that spans that are listed again and again do not keep others from their turn.
+ */
+const LIST_LATE_CHANGES = sql(`
+  select
+    client_id as "clientId",
+    min(id) as first,
+    max(id) as last
+  from late_changes
+  where starts_with(id, $1)
+  group by client_id, left(id, 10)
+  order by random()
+  limit $2`);
+
+/** Lists the hours of up to `limit` spans with late changes. */
+export async function listLateHours(
+  db: Queryable,
+  { prefix }: StatsSubject,
+  limit: number,
+): Promise<ClientHour[]> {
+  type Row = { clientId: string; first: string; last: string };
+  const rows = await db.query<Row>(LIST_LATE_CHANGES, [`${prefix}_`, limit]);
+  const hours = rows.flatMap(({ clientId, first, last }) =>
+    [first, last].map((id) => ({ clientId, start: hourOf(timeOfId(id)) })),
+  );
+  return [...new Map(hours.map((hour) => [`${hour.clientId} ${hour.start}`, hour])).values()];
 }
+
+const ADD_LATE_CHANGE = sql(`
+  insert into late_changes (client_id, id)
+  select c.id, $2
+  from clients c
+  where c.id = $1
+  and c.deleted_at is null
+  and not exists (
+    select
+    from late_changes l
+    where l.client_id = $1
+    and l.id = $2
+  )`);
+
+/** Lists the hour as a late one from now on, until it is computed. */
+export const addLateHour = async (
+  db: Queryable,
+  subject: StatsSubject,
+  { clientId, start }: ClientHour,
+): Promise<void> => {
+  await db.query(ADD_LATE_CHANGE, [clientId, idRange(subject, start)[0]]);
+};

@@ -2,19 +2,23 @@ import { randomBytes } from "node:crypto";
 import type { Test } from "tap";
 import t from "tap";
 import { eraseDeletedClients } from "../../../src/domain/tenants/delete-client.ts";
-import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import { firstIdAt } from "../../../src/runtime/ids.ts";
 import { MESSAGE_STATUSES } from "../../../src/schema/enumerations.ts";
 import type { Database, Queryable } from "../../../src/store/database/database.ts";
 import { replayDeliveries, retryEvent } from "../../../src/store/events/replays.ts";
 import { beginSingleAttempt, finishSingleAttempt } from "../../../src/store/events/single-attempts.ts";
 import { updateMessageStatuses } from "../../../src/store/messages/message-statuses.ts";
+import { hourOf, STATS_SUBJECTS } from "../../../src/store/stats/hours.ts";
+import { readProgress } from "../../../src/store/stats/read-stats.ts";
 import { markClientDeleted } from "../../../src/store/tenants/client-erasure.ts";
+import { rollUpStats } from "../../../workers/scheduler/roll-up-stats.ts";
 import { makeEventAt, updateDelivery } from "../../fixtures/events/events.ts";
 import { insertClientWithLastByte, openQueueContext } from "../../fixtures/events/queue-rows.ts";
 import { insertMessage } from "../../fixtures/messages/message-rows.ts";
 import { updateRow } from "../../fixtures/messages/messages.ts";
 import { applyRetention } from "../../fixtures/processes/retention.ts";
+import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { compareFigures, resetProgress, rollUp } from "../../fixtures/stats/figures.ts";
 
 const HOURS_AGO = 30;
@@ -180,24 +184,97 @@ t.test(
     ]);
     await db.query("insert into late_changes (client_id, id) values ($1, $2)", [other, event]);
     const hours: number[] = [];
+    const limits: (number | undefined)[] = [];
     const watched: Database = {
       ...db,
-      transaction: (work, limits) =>
-        db.transaction((tx) => {
+      transaction: (work, limit) => {
+        limits.push(limit?.statementMs);
+        return db.transaction((tx) => {
           const query: Queryable["query"] = (statement, values = []) => {
             const text = typeof statement === "string" ? statement : statement.text;
             if (text.includes("insert into event_stats")) hours.push((values[0] as unknown[]).length);
             return tx.query(statement, values);
           };
           return work({ query });
-        }, limits),
+        }, limit);
+      },
     };
     await rollUp({ ...context, db: watched });
+    t.ok(hours.length >= 3, `${hours.length} statements`);
     t.ok(Math.max(...hours) <= 50, `at most ${Math.max(...hours)} hours in a statement`);
+    for (const limit of limits)
+      t.ok(limit && limit < 30 * SECOND, "Postgres ends it while the process waits");
     t.equal(await context.countLateChanges(), 0);
     await context.expectSame("the figures of the other client are right");
   },
 );
+
+const UNCOMPUTABLE = {
+  "a replayed": { time: () => Date.now() - HOURS_AGO * HOUR, state: "failed" },
+  "an open": { time: () => Date.now() - HOURS_AGO * HOUR, state: "retrying" },
+  "a recent": { time: () => Date.now(), state: "retrying" },
+};
+
+for (const [name, { time, state }] of Object.entries(UNCOMPUTABLE))
+  t.test(`${name} hour that cannot be computed keeps no other hour from being computed`, async (t) => {
+    const context = await open(t);
+    const { db, config, clientId } = context;
+    const other = await insertClientWithLastByte(db, 9);
+    const [blocked, earlier] = [time(), time() - HOUR];
+    const events = [
+      { id: clientId, time: blocked },
+      { id: clientId, time: earlier },
+      { id: other, time: blocked },
+      { id: other, time: earlier },
+    ];
+    for (const event of events) {
+      const id = await makeEventAt(context, event, event.time);
+      await updateDelivery(context, id, { state });
+    }
+    await rollUp(context);
+    await db.query("update deliveries set state = 'delivered'");
+    if (state === "failed")
+      await db.query("insert into late_changes (client_id, id) select client_id, id from deliveries");
+    const holder = await connectRawClient(t, config.DATABASE_URL);
+    await holder.query("begin");
+    const start = new Date(hourOf(blocked));
+    await holder.query("select 1 from event_stats where client_id = $1 and start = $2 for update", [
+      clientId,
+      start,
+    ]);
+    const hasty: Database = { ...db, transaction: (work) => db.transaction(work, { statementMs: 200 }) };
+    await resetProgress(context, 0);
+    const resetAt = (await readProgress(db, STATS_SUBJECTS.events)).getTime();
+    for (const run of ["first", "second"]) {
+      await t.rejects(rollUp({ config, db: hasty }), { code: "57014" }, `the ${run} run says it`);
+      const stale = await db.query("select client_id, start from event_stats where delivered = 0");
+      t.same(stale, [{ client_id: clientId, start }], "the other hours are computed");
+      t.equal(await context.countLateChanges(), 1);
+      const progress = await readProgress(db, STATS_SUBJECTS.events);
+      t.ok(progress.getTime() > resetAt, "the next run does not compute all hours since an earlier one");
+    }
+    await holder.query("rollback");
+    await rollUp(context);
+    await context.expectSame("the hour is computed as soon as it can be");
+    t.equal(await context.countLateChanges(), 0);
+  });
+
+t.test("late hours that are left when the time of a run is over are computed by the next one", async (t) => {
+  const context = await open(t);
+  const { db, config } = context;
+  const [late, recent] = [
+    await context.makeEvent("failed"),
+    await context.makeEvent("retrying", {}, Date.now()),
+  ];
+  await rollUp(context);
+  await retryEvent(db, context.clientId, late);
+  await updateDelivery(context, recent, { state: "delivered" });
+  const run = { signal: new AbortController().signal };
+  t.match(await rollUpStats({ db, settings: config, maxLateMs: 0 }, run), { event_stats_changed: 1 });
+  t.equal(await context.countLateChanges(), 1);
+  t.match(await rollUp(context), { event_stats_changed: 1 });
+  await context.expectSame("both are computed");
+});
 
 t.test("a run catches up after schedulers were stopped, and an interrupted one loses nothing", async (t) => {
   const context = await open(t);
