@@ -129,10 +129,10 @@ export const LOG_EVENTS = {
   "send_claims.recovered": "Messages are claimed again",
   "send_recovery.failed":
     "The recovery of messages cannot read what it has to recover; it is retried every second",
+  "send_recovery.recovered": "The recovery of messages succeeds again",
   "send_recovery.step_failed":
     "One step of the recovery of messages failed; it is retried every second, and the others go on",
   "send_recovery.step_recovered": "The step succeeds again",
-  "send_recovery.recovered": "The recovery of messages succeeds again",
   "session.last_used_update_failed":
     "`last_used_at` of a session could not be written; the request was not affected",
   "session.refusal_record_failed":

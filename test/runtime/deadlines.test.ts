@@ -37,7 +37,7 @@ const ORDERS: [string, ...number[]][] = [
     d.REQUEST_DATABASE_TIMEOUT_MS,
   ],
   [
-    "Postgres ends the statements and the locks of a dead dispatcher before its rows are recovered",
+    "Postgres ends the statement and the locks of a dead dispatcher's recovery of sends before others take it over",
     d.RECOVERY_STATEMENT_LIMIT_MS + d.IDLE_IN_TRANSACTION_LIMIT_MS,
     d.WORKER_DEAD_AFTER_MS,
   ],

@@ -145,7 +145,7 @@ const LOCK = sql(
  * False while another process does this work of the recovery. The lock ends with the transaction: a session lock would leak
  * through a pooler.
  */
-export async function lockRecovery(tx: Queryable, work: string): Promise<boolean> {
+export async function lockRecovery(tx: Queryable, work: "deliveries" | `sends ${string}`): Promise<boolean> {
   const [row] = await tx.query<{ isLocked: boolean }>(LOCK, [work]);
   return row?.isLocked ?? false;
 }

@@ -14,7 +14,7 @@ import {
   startMessagePlatform,
   untilMessage,
 } from "../../fixtures/messages/sending-context.ts";
-import { postWebhook, statusWebhook } from "../../fixtures/platforms/webhooks.ts";
+import { conversationWebhook, postWebhook } from "../../fixtures/platforms/webhooks.ts";
 import { type RunningProcess, startProcess, startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
 import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
@@ -24,6 +24,9 @@ import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
+/** The person who reads a message of a page. */
+const PERSON = "1001";
+
 async function openContext(t: Test) {
   const platform = await startMessagePlatform(t);
   const settings = await testSettings(t, platformSettings(platform));
@@ -31,11 +34,10 @@ async function openContext(t: Test) {
   const db = createDatabase(config, () => {});
   t.teardown(() => db.close());
   const tenant = await makeTenant({ db, config });
-  const phoneNumberId = newPlatformId();
-  const channelId = await makeChannel({ db, config }, tenant, { phoneNumberId });
+  const channelId = await makeChannel({ db, config }, tenant);
   const redis = openPatientRedis(t, config);
   const holder = await connectRawClient(t, config.DATABASE_URL);
-  return { platform, settings, config, db, tenant, channelId, phoneNumberId, redis, holder };
+  return { platform, settings, config, db, tenant, channelId, redis, holder };
 }
 
 type Context = Awaited<ReturnType<typeof openContext>>;
@@ -45,32 +47,37 @@ const lockMessage = async (holder: pg.Client, id: string): Promise<void> => {
   await holder.query("select from messages where id = $1 for update", [id]);
 };
 
-/** Stops the process while its statement waits for the lock of the holder: the transaction stays open. */
-async function freezeInTransaction({ holder }: Context, process: RunningProcess): Promise<void> {
+/** Stops the process while its statement waits for the holder. The statement then gets its locks, and its transaction stays open. */
+async function freezeInTransaction({ db, holder }: Context, process: RunningProcess): Promise<void> {
   await untilBlocked(holder, 1);
+  const [blocked] = await db.query<{ pid: number }>(
+    "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
   process.child.kill("SIGSTOP");
   await holder.query("rollback");
+  await until("its transaction is idle, or was already ended", async () => {
+    const [connection] = await db.query<{ state: string }>(
+      "select state from pg_stat_activity where pid = $1",
+      [blocked?.pid],
+    );
+    return !connection || connection.state === "idle in transaction";
+  });
 }
 
-/** Waits until no transaction has locked the send or the message. */
+/** Waits until no transaction has locked the message. */
 const untilUnlocked = ({ db }: Context, id: string): Promise<unknown> =>
   until("the locks of the stopped process end", () =>
-    db
-      .query(
-        `select from messages m left join sends s on s.id = m.id where m.id = $1 for update of m nowait`,
-        [id],
-      )
-      .then(
-        () => true,
-        () => undefined,
-      ),
+    db.query("select from messages where id = $1 for update nowait", [id]).then(
+      () => true,
+      () => undefined,
+    ),
   );
 
 t.test(
   "a process that freezes in a transaction keeps its locks for seconds, and goes on later",
   async (t) => {
     const context = await openContext(t);
-    const { platform, settings, db, tenant, channelId, phoneNumberId, holder } = context;
+    const { platform, settings, db, tenant, channelId, holder } = context;
     const dispatcher = startProcess(t, "dispatcher", settings);
     const web = await startWeb(t, settings);
     await dispatcher.waitForLine("process.ready");
@@ -108,18 +115,22 @@ t.test(
     });
 
     await t.test("while it takes a webhook", async (t) => {
-      const id = newId("msg");
-      await insertMessage({ db }, tenant, { id, channel_id: channelId, platform_message_id: "wamid.1" });
+      const pageId = newPlatformId();
+      const page = await makeChannel(context, tenant, { platform: "socialapp", pageId });
+      const id = await insertMessage({ db }, tenant, {
+        ...{ channel_id: page, platform: "socialapp", recipient: PERSON, recipient_kind: "scoped_id" },
+        status: "sent",
+      });
       await lockMessage(holder, id);
-      const status = { id: "wamid.1", status: "delivered", timestamp: `${Math.floor(Date.now() / 1000)}` };
-      const webhook = JSON.stringify(statusWebhook(phoneNumberId, [{ ...status, recipient_id: "1" }]));
+      const read = { sender: { id: PERSON }, recipient: { id: pageId }, read: { watermark: Date.now() } };
+      const webhook = JSON.stringify(conversationWebhook("page", pageId, [read]));
       const posted = postWebhook(web.address, webhook);
       await freezeInTransaction(context, web);
       await untilUnlocked(context, id);
       web.child.kill("SIGCONT");
-      t.ok([200, 503].includes(await posted), "the platform repeats it after 503");
+      t.equal(await posted, 503, "the platform repeats it");
       await until("a repetition is accepted", async () => (await postWebhook(web.address, webhook)) === 200);
-      await untilMessage(context, id, { status: "delivered" });
+      await untilMessage(context, id, { status: "read" });
     });
   },
 );

@@ -1,4 +1,5 @@
 import t, { type Test } from "tap";
+import { MINUTE } from "../../../src/runtime/durations.ts";
 import {
   createDatabase,
   type Database,
@@ -10,6 +11,9 @@ import { DatabaseUnavailable, isStatementTimeout } from "../../../src/store/data
 import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
 import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
+
+/** A transaction that waits while others open connections is not ended on a busy machine. */
+const PATIENT = { idleLimitMs: 1 * MINUTE };
 
 function openDatabase(
   t: Test,
@@ -27,7 +31,7 @@ function openDatabase(
 }
 
 t.test("a transaction commits all or nothing", async (t) => {
-  const db = openDatabase(t, await cloneDatabase(t));
+  const db = openDatabase(t, await cloneDatabase(t), {}, PATIENT);
   const committed = await db.transaction(async (tx) => {
     const client = await createClient(tx, "kept");
     t.equal(await findClient(db, client.id), undefined, "invisible to others before the commit");
@@ -148,7 +152,7 @@ t.test("a ping times out while the pool has no free connection", async (t) => {
 });
 
 t.test("a transaction rolled back by a deadlock is retried, and both commit", async (t) => {
-  const db = openDatabase(t, await cloneDatabase(t));
+  const db = openDatabase(t, await cloneDatabase(t), {}, PATIENT);
   const [a, b] = [(await createClient(db, "a")).id, (await createClient(db, "b")).id];
   const lock = "select 1 from clients where id = $1 for update";
   let [runs, waiting] = [0, 0];
@@ -240,16 +244,28 @@ t.test("a transaction begins with the limits that Postgres enforces, in one roun
   t.same(await db.transaction(readLimits), [{ idle: "3s", statement: "8s" }]);
   t.same(await db.transaction(readLimits, { statementMs: 50 }), [{ idle: "3s", statement: "50ms" }]);
   t.same(await readLimits(db), [{ idle: "0", statement: "0" }], "they end with the transaction");
+  const begun = await db.transaction(() =>
+    db.query(
+      "select query from pg_stat_activity where datname = current_database() and state = 'idle in transaction'",
+    ),
+  );
+  t.match(begun, [{ query: /^begin; set local .*; set local / }], "the last thing sent is the first one");
 });
 
 t.test("a process that stops in a transaction keeps its locks for seconds only", async (t) => {
-  const db = openDatabase(t, await cloneDatabase(t));
-  const { id } = await createClient(db, "a");
+  const url = await cloneDatabase(t);
+  // Longer than a busy machine takes between the begin and the lock.
+  const db = openDatabase(t, url, {}, { idleLimitMs: 2_000 });
+  const other = openDatabase(t, url);
+  const { id } = await createClient(other, "a");
   const lock = "select 1 from clients where id = $1 for update";
+  let hasOtherLocked = false;
   const stopped = db.transaction(async (tx) => {
     await tx.query(lock, [id]);
-    await db.transaction((other) => other.query(lock, [id]));
+    await other.transaction((tx) => tx.query(lock, [id]));
+    hasOtherLocked = true;
     await tx.query("select 1");
   });
   await t.rejects(stopped, DatabaseUnavailable, "its transaction was rolled back meanwhile");
+  t.equal(hasOtherLocked, true, "another transaction has taken the lock");
 });

@@ -1,8 +1,8 @@
 import t from "tap";
 import { nextRange, readCursor, writeCursor } from "../../../../src/domain/events/stream/cursor.ts";
 import { HOUR } from "../../../../src/runtime/durations.ts";
-import { firstIdAt } from "../../../../src/runtime/ids.ts";
 import type { Mark } from "../../../../src/store/events/stream-marks.ts";
+import { idAt } from "../../../fixtures/processes/retention.ts";
 
 const NOW = 1_795_000_000_000;
 const FLOOR_AGE = 11_000;
@@ -13,10 +13,8 @@ const markAt = (seconds: number, generation = "g"): Mark => {
   return { at, floor: at - FLOOR_AGE, snapshot: { generation, end: 100 + seconds, running: [98] } };
 };
 
-const idAt = (time: number) => `${firstIdAt("evt", time)}${"0".repeat(16)}`;
-
 t.test("a cursor is the same after it was written and read", async (t) => {
-  const [from, to, after] = [markAt(0), markAt(1), idAt(NOW)];
+  const [from, to, after] = [markAt(0), markAt(1), idAt("evt", NOW, 0)];
   for (const cursor of [
     { from },
     { from, to, after },
@@ -27,7 +25,7 @@ t.test("a cursor is the same after it was written and read", async (t) => {
 });
 
 t.test("an earlier release and this one read each other's cursors", async (t) => {
-  const [from, to, after] = [markAt(0), markAt(1), idAt(NOW)];
+  const [from, to, after] = [markAt(0), markAt(1), idAt("evt", NOW, 0)];
   const [fromText, toText] = [
     [NOW, FLOOR_AGE, 100, 2],
     [NOW + 1_000, FLOOR_AGE, 101, 3],
@@ -47,7 +45,7 @@ t.test("an earlier release and this one read each other's cursors", async (t) =>
 });
 
 t.test("the next range begins at the mark of a cursor of this generation", async (t) => {
-  const [from, to, after, latest] = [markAt(0), markAt(1), idAt(NOW), markAt(2)];
+  const [from, to, after, latest] = [markAt(0), markAt(1), idAt("evt", NOW, 0), markAt(2)];
   t.same(nextRange({ from }, latest), { from, to: latest, after: undefined });
   t.same(
     nextRange({ from, to, after }, latest),
@@ -65,7 +63,7 @@ t.test("after a crash the next range has all events that the reader may not have
     rangeSince(from.floor),
     "the cursor of an earlier release",
   );
-  const [early, late] = [idAt(NOW - HOUR), idAt(NOW)];
+  const [early, late] = [idAt("evt", NOW - HOUR, 0), idAt("evt", NOW, 0)];
   t.same(
     nextRange({ from, to, after: late }, latest),
     rangeSince(to.floor),

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import t, { type Test } from "tap";
 import { MINUTE } from "../../../../src/runtime/durations.ts";
 import type { Database } from "../../../../src/store/database/database.ts";
+import { openSupervision } from "../../../fixtures/messages/batch-supervision.ts";
 import {
   type BatchContext,
   phones,
@@ -70,6 +71,7 @@ t.test("batches", async (t) => {
     DISPATCHER_CONCURRENCY: "40",
   });
   const { db, platform, batches, tenant } = context;
+  const { supervise, untilSupervised } = openSupervision(context);
   const { answer } = platform;
   t.afterEach(() => {
     platform.answer = answer;
@@ -114,7 +116,7 @@ t.test("batches", async (t) => {
   await t.test("two messages to one person are sent in order", async (t) => {
     const messages = ["first", "second", "third"].map((body) => ({ to: "5511977770001", body }));
     const id = await batches.start(textBatch(await newChannel(), [], { messages }));
-    await batches.untilBatch(id, { status: "finished" });
+    await untilSupervised(id, { status: "finished" });
     t.same(
       receivedBodies(platform).map(({ text }) => text.body),
       ["first", "second", "third"],
@@ -132,7 +134,7 @@ t.test("batches", async (t) => {
       await queueMessages(context, { tenant, channelId }, { to: "5511977770002" });
       await until("the single message is being sent", () => open.length === 2);
       for (const [index, response] of open.entries()) answerAccepted(response, `wamid.${index}`);
-      await batches.untilBatch(id, { status: "finished" });
+      await untilSupervised(id, { status: "finished" });
     },
   );
 
@@ -165,7 +167,7 @@ t.test("batches", async (t) => {
     );
     for (const { message_id } of await batches.messages(id))
       await context.api.call("DELETE", `/api/outbound/messages/${message_id}`, context);
-    const { counts } = await batches.untilBatch(id, { status: "finished" });
+    const { counts } = await untilSupervised(id, { status: "finished" });
     t.same(counts, { ...NO_COUNTS, cancelled: 2 });
   });
 
@@ -184,7 +186,7 @@ t.test("batches", async (t) => {
     await batches.untilBatch(other, { status: "finished" });
     t.equal(platform.received.length, before + 5);
     t.match((await batches.change(id, "resume")).body, { status: "running", pause_reason: null });
-    const { counts } = await batches.untilBatch(id, { status: "finished" });
+    const { counts } = await untilSupervised(id, { status: "finished" });
     t.equal(counts.accepted, 100);
     t.ok([...countByRecipient(context)].every(([to, count]) => count === (phones(5).includes(to) ? 2 : 1)));
     t.same(
@@ -202,6 +204,7 @@ t.test("batches", async (t) => {
     t.equal(sumOf(cancelled.body.counts), 100);
     held.release();
     const ended = await until("nothing is in flight", async () => {
+      await supervise();
       const batch = await batches.read(id);
       return batch.finished_at ? batch : undefined;
     });
@@ -239,7 +242,7 @@ t.test("batches", async (t) => {
       [id],
     );
     await batches.change(id, "resume");
-    const { counts } = await batches.untilBatch(id, { status: "finished" });
+    const { counts } = await untilSupervised(id, { status: "finished" });
     t.equal(counts.failed, 3);
     const [message] = await batches.messages(id);
     t.match(message, { status: "failed", error: { code: "expired" } });
@@ -255,18 +258,19 @@ const setChannelStatus = async (db: Database, channel: string, status: string): 
 
 async function testChannelPause(t: Test, context: BatchContext): Promise<void> {
   const { db, batches, tenant } = context;
+  const { untilSupervised } = openSupervision(context);
   for (const status of ["needs_reauth", "disconnected"]) {
     const channel = await makeChannel(context, tenant);
     const id = await batches.start(textBatch(channel, phones(5), { send_at: inFuture(10 * MINUTE) }));
     await setChannelStatus(db, channel, status);
     await setSendAt(context, id, new Date());
-    const paused = await batches.untilBatch(id, { status: "paused" });
+    const paused = await untilSupervised(id, { status: "paused" });
     t.match(paused, { pause_reason: "channel", counts: { ...NO_COUNTS, queued: 5 } });
     await batches.change(id, "resume");
-    await batches.untilBatch(id, { status: "paused", pause_reason: "channel" });
+    await untilSupervised(id, { status: "paused", pause_reason: "channel" });
     await setChannelStatus(db, channel, "connected");
     await batches.change(id, "resume");
-    t.same((await batches.untilBatch(id, { status: "finished" })).counts, { ...NO_COUNTS, accepted: 5 });
+    t.same((await untilSupervised(id, { status: "finished" })).counts, { ...NO_COUNTS, accepted: 5 });
     t.same(
       (await readBatchEvents(context, id)).map((event) => [event.status, event.pause_reason]),
       [
@@ -292,6 +296,7 @@ const templateBatch = (channel: string, count: number, overrides: object = {}) =
 
 async function testTemplatePause(t: Test, context: BatchContext): Promise<void> {
   const { db, batches, tenant, platform, api, headers } = context;
+  const { untilSupervised } = openSupervision(context);
   const wabaOf = async (channel: string) => {
     const [row] = await db.query<{ waba_id: string }>("select waba_id from channels where id = $1", [
       channel,
@@ -310,7 +315,7 @@ async function testTemplatePause(t: Test, context: BatchContext): Promise<void> 
       values ($1, $2, '1', 'spring_sale', 'pt-BR', 'PAUSED', now() + interval '1 second')`,
       [tenant.id, await wabaOf(channel)],
     );
-    await batches.untilBatch(id, { status: "paused", pause_reason: "template" });
+    await untilSupervised(id, { status: "paused", pause_reason: "template" });
     t.equal((await batches.read(other)).status, "scheduled", "the template in another language");
     await batches.change(other, "cancel");
     await batches.change(id, "cancel");
@@ -357,12 +362,16 @@ async function testTemplatePause(t: Test, context: BatchContext): Promise<void> 
         answerFirst: (response) => answerRefused(response, code),
       });
       const id = await batches.start(templateBatch(channel, 100, { send_at: undefined }));
-      const { counts } = await batches.untilBatch(id, { status: "paused", pause_reason: "template" });
-      t.equal(counts.failed, 3);
+      await untilSupervised(id, { status: "paused", pause_reason: "template" });
+      // The batch may pause after the first failure, while the other two are being written.
+      const { counts } = await until("three have failed", async () => {
+        const batch = await batches.read(id);
+        return batch.counts.failed === 3 ? batch : undefined;
+      });
       t.ok(counts.queued > 0);
       held.release();
       await batches.change(id, "resume");
-      const ended = await batches.untilBatch(id, { status: "finished" });
+      const ended = await untilSupervised(id, { status: "finished" });
       t.same(ended.counts, { ...NO_COUNTS, accepted: 97, failed: 3 });
     }
   });
@@ -370,36 +379,44 @@ async function testTemplatePause(t: Test, context: BatchContext): Promise<void> 
 
 async function testFailurePause(t: Test, context: BatchContext): Promise<void> {
   const { batches, tenant } = context;
-  const run = async (count: number, codeOf: (index: number) => number | undefined) => {
+  const { supervise, untilSupervised } = openSupervision(context);
+  const run = async (count: number, first: number, codeOf: (index: number) => number | undefined) => {
     const answerFirst = (response: ServerResponse, index: number) => {
       const code = codeOf(index);
       if (code === undefined) answerAccepted(response, `wamid.f${index}`);
       else answerRefused(response, code);
     };
-    const held = holdAnswers(context, { first: 60, answerFirst });
+    const held = holdAnswers(context, { first, answerFirst });
     const id = await batches.start(textBatch(await makeChannel(context, tenant), phones(count)));
     return { id, held };
   };
+  const countAnswered = async (id: string) => {
+    const { counts } = await batches.read(id);
+    return counts.failed + counts.accepted;
+  };
 
-  const { id, held } = await run(200, (index) => (index % 3 === 0 ? undefined : 131026));
+  const { id, held } = await run(200, 60, (index) => (index % 3 === 0 ? undefined : 131026));
   const paused = await batches.untilBatch(id, { status: "paused" });
   t.equal(paused.pause_reason, "failures");
   t.ok(paused.counts.failed + paused.counts.accepted >= 20);
   t.equal(sumOf(paused.counts), 200);
   held.release();
   await batches.change(id, "resume");
-  const finished = await batches.untilBatch(id, { status: "finished" });
+  const finished = await untilSupervised(id, { status: "finished" });
   t.equal(finished.counts.failed + finished.counts.accepted, 200);
 
-  const harmless: [string, number, (index: number) => number | undefined][] = [
+  const harmless: [string, answered: number, (index: number) => number | undefined][] = [
     ["a third of them fail", 60, (index) => (index % 3 === 0 ? 131026 : undefined)],
     ["they fail with several codes", 60, (index) => [131026, 131051, 131053][index % 3]],
     ["fewer than 20 fail", 19, () => 131026],
   ];
-  for (const [name, count, codeOf] of harmless) {
-    const { id, held } = await run(count, codeOf);
-    await batches.untilBatch(id, { status: "finished" });
+  for (const [name, answered, codeOf] of harmless) {
+    // The last one is held meanwhile: a batch of which nothing is left to send ends, and is not judged.
+    const { id, held } = await run(answered + 1, answered, codeOf);
+    await until("the first ones have an outcome", async () => (await countAnswered(id)) === answered);
+    await supervise();
     held.release();
+    await untilSupervised(id, { status: "finished" });
     t.same(
       (await readBatchEvents(context, id)).map(({ status }) => status),
       ["finished"],

@@ -27,29 +27,32 @@ const PICTURE = { link: "https://example.com/a.png", caption: "Look" };
 const countsOf = ({ counts }: { counts: Record<string, number> }) =>
   Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 
-/** Waits until nothing of the batch is still to be sent, and reads it. Meanwhile dispatchers are told that it has messages. */
-async function untilEnded({ redis, tenant, batches }: BatchContext, id: string) {
+/** Waits until nothing of the batch is still to be sent, and reads it. Meanwhile its retries are due at once. */
+async function untilEnded({ db, redis, tenant, batches }: BatchContext, id: string) {
   const notifier = createMessageNotifier(redis, [18]);
   const { channel_id: channelId } = await batches.read(id);
   return until(`${id} has ended`, async () => {
+    await db.query("update sends set next_attempt_at = now() where batch_id = $1 and state = 'waiting'", [
+      id,
+    ]);
     notifier.notify([{ clientId: tenant.id, channelId, batchId: id }]);
     const batch = await batches.read(id);
     return batch.finished_at ? batch : undefined;
   });
 }
 
-/** A batch whose messages this dispatcher has claimed. */
-async function startClaimedBatch({ db, batches }: BatchContext, json: unknown, worker: string) {
+/** A batch whose messages a dead dispatcher had claimed. */
+async function startLostBatch({ db, batches }: BatchContext, json: object): Promise<string> {
   const send_at = new Date(Date.now() + 10 * MINUTE).toISOString();
-  const id = await batches.start({ ...(json as object), send_at });
+  const id = await batches.start({ ...json, send_at });
   // In the future, so that the recovery does not find them.
   await db.query(
     `update sends
     set
-      state = 'claimed', worker_id = $2, lease = gen_random_uuid(), claimed_at = now() + interval '1 hour',
+      state = 'claimed', worker_id = 'wrk_dead', lease = gen_random_uuid(), claimed_at = now() + interval '1 hour',
       next_attempt_at = now()
     where batch_id = $1`,
-    [id, worker],
+    [id],
   );
   await db.query("update messages set status = 'queued' where batch_id = $1", [id]);
   await db.query("update batches set status = 'running' where id = $1", [id]);
@@ -170,7 +173,7 @@ t.test("a batch is cancelled", async (t) => {
   );
 
   await t.test("a message that a dead dispatcher had claimed is cancelled and never sent", async (t) => {
-    const id = await startClaimedBatch(context, textBatch(await newChannel(), phones(3)), "wrk_dead");
+    const id = await startLostBatch(context, textBatch(await newChannel(), phones(3)));
     await checkEnd(t, id);
     await untilMessage(context, await queueMessage(context), { status: "accepted" });
     t.equal(platform.received.length, 1);

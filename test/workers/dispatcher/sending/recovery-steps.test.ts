@@ -1,8 +1,6 @@
 import type { Test } from "tap";
 import t from "tap";
 import { MINUTE } from "../../../../src/runtime/durations.ts";
-import { createSendRecovery } from "../../../../workers/dispatcher/sending/recovery.ts";
-import { captureLog } from "../../../fixtures/captured-log.ts";
 import { readMessageState } from "../../../fixtures/messages/message-rows.ts";
 import {
   insertManySends,
@@ -11,6 +9,7 @@ import {
   readSendState,
   type SendQueueContext,
 } from "../../../fixtures/messages/send-queue.ts";
+import { createTestRecovery } from "../../../fixtures/messages/send-recovery.ts";
 import { openKeptPlans } from "../../../fixtures/servers/kept-plans.ts";
 import { untilBlocked } from "../../../fixtures/servers/lock-waits.ts";
 import { disableAutovacuum } from "../../../fixtures/servers/query-plans.ts";
@@ -18,19 +17,6 @@ import { connectRawClient } from "../../../fixtures/servers/servers.ts";
 import { until } from "../../../fixtures/until.ts";
 
 const inPast = () => new Date(Date.now() - MINUTE);
-
-function createRecovery({ db }: Pick<SendQueueContext, "db">, maxStepWaitMs: number) {
-  const { log, lines, events } = captureLog();
-  const recover = createSendRecovery({
-    ...{ db, log, maxStepWaitMs },
-    notifier: { notify: () => {} },
-    aliveForMs: () => MINUTE,
-    unknownTimeoutMs: MINUTE,
-    onAbandoned: () => {},
-    onReleased: () => {},
-  });
-  return { recover, lines, events };
-}
 
 /** A send that has expired, and one for each of two steps that come later. */
 async function insertForThreeSteps(context: SendQueueContext) {
@@ -52,7 +38,7 @@ async function checkLaterSteps(
 
 t.test("a step of the recovery that waits for a lock delays no other", async (t) => {
   const context = await openSendQueue(t);
-  const { recover } = createRecovery(context, 1);
+  const { recover } = createTestRecovery(context, { maxStepWaitMs: 1 });
   const ids = await insertForThreeSteps(context);
   const holder = await connectRawClient(t, context.config.DATABASE_URL);
   await holder.query("begin");
@@ -74,7 +60,7 @@ t.test("a step of the recovery that waits for a lock delays no other", async (t)
 
 t.test("a step of the recovery that fails is logged and repeated, and the others go on", async (t) => {
   const context = await openSendQueue(t);
-  const { recover, lines } = createRecovery(context, 10 * MINUTE);
+  const { recover, lines } = createTestRecovery(context);
   const ids = await insertForThreeSteps(context);
   await context.db.query(
     `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
@@ -112,7 +98,7 @@ t.test(
     await context.db.query("update messages set status = 'scheduled'");
     await context.db.query("analyze sends");
     const kept = await openKeptPlans(t, context.config);
-    const { recover } = createRecovery({ db: kept.db }, 10 * MINUTE);
+    const { recover } = createTestRecovery({ db: kept.db });
     const rows = await kept.countRowsRead(recover);
     const states = await context.db.query("select state, count(*)::integer from sends group by state");
     t.same(states, [{ state: "waiting", count: SCHEDULED }]);

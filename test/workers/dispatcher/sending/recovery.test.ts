@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import { HOUR, MINUTE } from "../../../../src/runtime/durations.ts";
 import { createDatabase } from "../../../../src/store/database/database.ts";
+import { insertDeadWorker } from "../../../fixtures/events/queue-rows.ts";
+import { createTestRecovery } from "../../../fixtures/messages/send-recovery.ts";
 import {
   answerAccepted,
   answerRefused,
@@ -28,11 +30,15 @@ const expiredLease = () => ({
 t.test("recovery of sends", async (t) => {
   const context = await startSendingContext(t);
   const { platform } = context;
+  await insertDeadWorker(context, "wrk_dead");
+  // The dispatcher takes others for dead only after ten seconds.
+  const { recover } = createTestRecovery(context);
   const callsTo = (to: string) => receivedBodies(platform).filter((body) => body.to === to).length;
 
   t.test("a dead dispatcher's send without a started request is sent once by another", async (t) => {
     const to = "5511900000001";
     const id = await queueMessage(context, { to, sendColumns: expiredLease() });
+    await recover();
     const row = await untilMessage(context, id, { status: "accepted" });
     t.same([row.attempts, callsTo(to)], [1, 1]);
   });
@@ -40,8 +46,9 @@ t.test("recovery of sends", async (t) => {
   t.test("sends whose dispatchers died twice are each sent once", async (t) => {
     const recipients = ["5511900000011", "5511900000012"];
     const messages = recipients.map((to) => ({ to, sendColumns: { ...expiredLease(), deaths: 1 } }));
-    for (const id of await queueMessages(context, context, ...messages))
-      await untilMessage(context, id, { status: "accepted" });
+    const ids = await queueMessages(context, context, ...messages);
+    await recover();
+    for (const id of ids) await untilMessage(context, id, { status: "accepted" });
     t.same(recipients.map(callsTo), [1, 1]);
   });
 
@@ -51,6 +58,7 @@ t.test("recovery of sends", async (t) => {
       const to = "5511900000002";
       const sending = { sending_at: new Date(), started_at: new Date() };
       const id = await queueMessage(context, { to, sendColumns: { ...expiredLease(), ...sending } });
+      await recover();
       const row = await untilMessage(context, id, { status: "unknown", state: "unknown" });
       t.same([row.attempts, callsTo(to)], [1, 0]);
       t.match(await readMessageEvents(context, id), [{ type: "message.send_result", outcome: "unknown" }]);
@@ -69,6 +77,7 @@ t.test("recovery of sends", async (t) => {
       [id],
     );
     await context.db.query("update sends set claimed_at = now() - interval '1 minute' where id = $1", [id]);
+    await recover();
     const [event] = await until("the event is recorded", async () => {
       const events = await readMessageEvents(context, id);
       return events.length > 0 ? events : undefined;

@@ -8,10 +8,10 @@ import {
   claimWithNewLease,
   insertQueued,
   openSendQueue,
-  readSend,
+  readSendState,
 } from "../../../fixtures/messages/send-queue.ts";
-import { receivedMessages, untilMessage } from "../../../fixtures/messages/sending-context.ts";
-import { startDispatcher } from "../../../fixtures/processes/dispatcher.ts";
+import { createTestRecovery } from "../../../fixtures/messages/send-recovery.ts";
+import { receivedMessages } from "../../../fixtures/messages/sending-context.ts";
 import { makeChannel } from "../../../fixtures/tenants/channels.ts";
 import { until } from "../../../fixtures/until.ts";
 
@@ -37,30 +37,42 @@ t.test("a second part asks for no token, and for the platform's pause again", as
   t.same(steps.slice(5), ["pause", "mark", "request"]);
 });
 
-t.test("a send that waits for Redis when its dispatcher dies is sent by another one", async (t) => {
+/** The steps at which a dispatcher may die, and whether another one then sends the message. */
+const DEATHS: [step: SendStep, isSentAgain: boolean][] = [
+  ["pause", true],
+  ["token for the mark", true],
+  ["mark", true],
+  ["token for the request", false],
+  ["request", false],
+];
+
+t.test("a send is sent by another dispatcher until its mark is written, and is unknown then", async (t) => {
   const context = await openSendQueue(t);
   await insertDeadWorker(context, "wrk_gone");
-  const waits: SendStep[] = ["pause", "token for the mark"];
-  const waiting = [];
-  for (const step of waits) {
+  const interrupted = [];
+  for (const [step, isSentAgain] of DEATHS) {
     const sender = await openMessageSender(t, context, step);
-    const id = await insertQueued(context, { recipient: `55119000000${waiting.length + 10}` });
+    const id = await insertQueued(context, { recipient: `55119000000${interrupted.length + 10}` });
     const { rows, lease } = await claimWithNewLease(context, {}, "wrk_gone");
     const sending = sender.send(rows[0] as ClaimedSend, lease.token);
     await until(`it waits at the ${step}`, () => sender.steps.includes(step));
-    t.match(await readSend(context, id), { state: "claimed", sending_at: null }, step);
     await updateRow(context, "sends", { id, claimed_at: new Date(Date.now() - MINUTE) });
-    waiting.push({ ...sender, id, sending });
+    interrupted.push({ ...sender, step, isSentAgain, id, sending });
   }
-  const [{ platform }] = waiting as [(typeof waiting)[number]];
-  platform.answer = (response) => void response.writeHead(200).end('{"messages": [{"id": "wamid.2"}]}');
-  const config = { ...context.config, CHAT_PLATFORM_URL: platform.url };
-  await startDispatcher(t, { config });
-  for (const { id } of waiting) await untilMessage(context, id, { status: "accepted", attempts: 1 });
-  for (const { release, sending, id } of waiting) {
+  await createTestRecovery(context).recover();
+  const other = await openMessageSender(t, context);
+  const { rows, lease } = await claimWithNewLease(context);
+  for (const row of rows) {
+    const sent = await other.send(row, lease.token);
+    t.equal(sent?.finish.outcome, "accepted");
+  }
+  const ofOther = receivedMessages(other.platform).map(({ id }) => id);
+  for (const { step, isSentAgain, id, platform, release, sending } of interrupted) {
+    t.equal(ofOther.filter((otherId) => otherId === id).length, isSentAgain ? 1 : 0, step);
+    t.equal(await readSendState(context, id), isSentAgain ? "claimed" : "unknown", step);
     release();
-    t.equal(await sending, undefined, "the dispatcher has lost it");
-    t.equal(receivedMessages(platform).filter((message) => message.id === id).length, 1);
+    const sent = await sending;
+    t.equal(sent?.finish.outcome === "accepted", !isSentAgain, `a dispatcher that goes on at the ${step}`);
+    t.equal(platform.received.length, isSentAgain ? 0 : 1, `its requests after the ${step}`);
   }
-  t.equal(waiting[1]?.platform.received.length, 0);
 });
