@@ -42,7 +42,7 @@ const inBatch = (states: string) => `s.ctid = any(array(
       and b.batch_id <> ''
       and ${states}
       and ${isCancellable("b")}
-      order by b.id
+      order by b.id || '' -- of the id alone, Postgres may read all messages of the client in the order of their key
       for update
     ))`;
 

@@ -40,7 +40,7 @@ import {
   openSendQueue,
   requestOf,
 } from "../../fixtures/messages/send-queue.ts";
-import { openKeptPlans } from "../../fixtures/servers/kept-plans.ts";
+import { openWithKeptPlans } from "../../fixtures/servers/kept-plans.ts";
 import { disableAutovacuum } from "../../fixtures/servers/query-plans.ts";
 
 /**
@@ -56,7 +56,7 @@ const STATISTICS = {
 
 const ROWS = 3_000;
 /** Of a run with twenty rows. A plan that reads a whole table reads all its rows at least once, most read them for each row. */
-const MAX_READ_ROWS = 1_500;
+const MAX_READ_ROWS = 2_000;
 
 async function prepare(db: Database, queue: string, commands: readonly string[]): Promise<void> {
   const group = queue === "sends" ? MESSAGE_TABLES : EVENT_TABLES;
@@ -83,9 +83,8 @@ async function runDeliveries(
 
 for (const [name, commands] of Object.entries(STATISTICS))
   t.test(`deliveries read few rows with plans of a queue that was ${name}`, async (t) => {
-    const context = await openQueueContext(t);
+    const { context, kept } = await openWithKeptPlans(t, openQueueContext);
     await prepare(context.db, "delivery_queue", commands);
-    const kept = await openKeptPlans(t, context.config);
     const few = await insertDueDeliveries(context, 20);
     await runDeliveries(kept.db, few);
     for (let count = 0; count < ROWS; count += 500) await insertDueDeliveries(context, 500);
@@ -129,11 +128,10 @@ const BEHIND = "analysed while all rows were behind one another";
 
 for (const [name, commands] of Object.entries({ ...STATISTICS, [BEHIND]: ["analyze"] }))
   t.test(`sends read few rows with plans of a queue that was ${name}`, async (t) => {
-    const context = await openSendQueue(t);
+    const { context, kept } = await openWithKeptPlans(t, openSendQueue);
     if (name === BEHIND) await insertManySends(context, { count: ROWS, state: "behind" });
     if (name === BEHIND) await context.db.query("update sends set recipient = 'one'");
     await prepare(context.db, "sends", commands);
-    const kept = await openKeptPlans(t, context.config);
     await acceptMany(context, 20);
     await runSends(context, kept.db);
     if (name === BEHIND) await context.db.query("update sends set recipient = place::text");

@@ -10,7 +10,7 @@ import {
   type SendQueueContext,
 } from "../../../fixtures/messages/send-queue.ts";
 import { createTestRecovery } from "../../../fixtures/messages/send-recovery.ts";
-import { openKeptPlans } from "../../../fixtures/servers/kept-plans.ts";
+import { openWithKeptPlans } from "../../../fixtures/servers/kept-plans.ts";
 import { untilBlocked } from "../../../fixtures/servers/lock-waits.ts";
 import { disableAutovacuum } from "../../../fixtures/servers/query-plans.ts";
 import { connectRawClient } from "../../../fixtures/servers/servers.ts";
@@ -89,7 +89,7 @@ const MAX_ROWS_PER_SEND = 150;
 t.test(
   "thousands of messages that are scheduled for one moment start, whatever the statistics say",
   async (t) => {
-    const context = await openSendQueue(t);
+    const { context, kept } = await openWithKeptPlans(t, openSendQueue);
     await disableAutovacuum(context.db, ["sends", "messages_default"]);
     await insertManySends(context, { count: SCHEDULED, messages: SCHEDULED });
     await context.db.query(
@@ -97,8 +97,7 @@ t.test(
     );
     await context.db.query("update messages set status = 'scheduled'");
     await context.db.query("analyze sends");
-    const kept = await openKeptPlans(t, context.config);
-    const { recover } = createTestRecovery({ db: kept.db });
+    const { recover } = createTestRecovery(context);
     const rows = await kept.countRowsRead(recover);
     const states = await context.db.query("select state, count(*)::integer from sends group by state");
     t.same(states, [{ state: "waiting", count: SCHEDULED }]);
