@@ -73,6 +73,10 @@ function groupsOf(due: readonly DueChange[], failures: ReadonlyMap<string, numbe
   const open = new Map<string, { group: DueChange[]; messages: number }>();
   for (const batch of due) {
     if (failures.has(batch.id)) continue;
+    if (batch.messages >= MAX_GROUP.messages) {
+      groups.push([batch]);
+      continue;
+    }
     let last = open.get(batch.change);
     const isFull =
       last?.group.length === MAX_GROUP.batches || (last?.messages ?? 0) + batch.messages > MAX_GROUP.messages;

@@ -129,7 +129,7 @@ async function beginAttempt(
   const isFirst = ids.length === 0;
   if (isFirst && !(await parts.hasToken("mark"))) return "not_written";
   const outcome = await markAttempt(parts, row, ids);
-  // The exception: after a mark that took long, such as on a slow disk, the request needs another token to keep the rate.
+  // A mark that took long, such as on a slow disk, needs another token to keep the rate.
   if (outcome === "marked" && isFirst && !(await parts.hasToken("request"))) return "not_written";
   return outcome;
 }

@@ -46,7 +46,7 @@ export function createTokens({ rates, take, idOf, now = () => performance.now() 
     return async (step) => {
       if (now() - takenAt <= MAX_AGES_MS[step]) return true;
       const isTaken = await exchanges.add(key);
-      takenAt = now();
+      if (isTaken) takenAt = now();
       return isTaken;
     };
   };
