@@ -39,7 +39,7 @@ export const PROBE_LEASE_MS = 30 * SECOND;
 // Transactions. Postgres enforces these limits, so that they also hold for a process that freezes or whose machine is lost.
 /** A transaction that waits this long for its process is rolled back: callers that wait for its locks still get their answer. */
 export const IDLE_IN_TRANSACTION_LIMIT_MS = 3 * SECOND;
-/** The longest statement of the recovery of sends, and of the supervision of batches. Their rows are bounded: they are short unless something else is slow. */
+/** The longest statement of the recovery of sends and of the supervision of batches. The rows of each are bounded. */
 export const RECOVERY_STATEMENT_LIMIT_MS = 5 * SECOND;
 /** Postgres ends a statement this much later than its process gives up the wait for it. */
 export const STATEMENT_LIMIT_MARGIN_MS = 1 * SECOND;

@@ -46,6 +46,14 @@ const countOf = (status: string) => `(count(*) filter (where m.status = '${statu
 /** A subquery, which looks each message up by its key: a join might read all messages of the batch for each send. */
 const STATUS_OF_SEND = "(select m.status from messages m where m.client_id = s.client_id and m.id = s.id)";
 
+/** SQL: the sends `s` of the row `batch` of batches, in the words of their index. */
+export const fromSendsOf = (batch: string): string => `
+    from sends s
+    where s.client_id = ${batch}.client_id
+    and s.batch_id = ${batch}.id
+    and s.batch_id <> ''
+    and s.state <> 'unknown'`;
+
 /**
  * Columns of the batch `b` and the counts of its messages, all in the snapshot of one statement. The messages are read once,
  * without grouping: that would sort them. Few sends are started and not settled.
@@ -71,12 +79,7 @@ const FIND = sql(`
     and m.id between b.first_message_id and b.last_message_id
   ) counts
   cross join lateral (
-    select (count(*) filter (where ${STATUS_OF_SEND} = 'queued'))::integer as sending
-    from sends s
-    where s.client_id = b.client_id
-    and s.batch_id = b.id
-    and s.batch_id <> ''
-    and s.state <> 'unknown'
+    select (count(*) filter (where ${STATUS_OF_SEND} = 'queued'))::integer as sending${fromSendsOf("b")}
     and s.started_at is not null
   ) started`);
 

@@ -1,5 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { QUEUE_STARTED } from "../messages/scheduled-sends.ts";
+import { fromSendsOf } from "./batches.ts";
 
 /**
  * Changes of a batch's status. Each statement locks the batch and changes it only in a status that allows the change. The rows of its
@@ -86,12 +87,7 @@ const FINISH = sql(`
   where ${IS_WANTED}
   and b.finished_at is null
   and not exists (
-    select
-    from sends s
-    where s.client_id = b.client_id
-    and s.batch_id = b.id
-    and s.batch_id <> ''
-    and s.state <> 'unknown'
+    select${fromSendsOf("b")}
     offset 0 -- looked up for each batch
   )
   returning ${REF_COLUMNS}`);
@@ -112,6 +108,8 @@ export const pauseBatches = changeBatches(PAUSE);
 export const resumeBatches = changeBatches(RESUME);
 export const cancelBatches = changeBatches(CANCEL);
 export const startBatches = changeBatches(START);
+
+/** Returns the batches of which nothing is left to send. */
 export async function finishBatches(tx: Queryable, batches: readonly BatchToChange[]): Promise<BatchRef[]> {
   await tx.query(LOCK, columnsOf(batches));
   return tx.query<BatchRef>(FINISH, columnsOf(batches));
@@ -135,12 +133,7 @@ const START_SENDS = sql(`
       row_number() over (partition by w.client_id, w.id, s.recipient order by s.place) = 1 as is_first
     from wanted w
     cross join lateral (
-      select ctid as row, recipient, place, state
-      from sends
-      where client_id = w.client_id
-      and batch_id = w.id
-      and batch_id <> ''
-      and state <> 'unknown'
+      select s.ctid as row, s.recipient, s.place, s.state${fromSendsOf("w")}
       offset 0
     ) s
   ),
@@ -162,7 +155,8 @@ const START_SENDS = sql(`
 /** Lets the messages of batches that were scheduled wait for their turn. */
 export async function startBatchSends(tx: Queryable, batches: readonly BatchRef[]): Promise<void> {
   if (batches.length === 0) return;
-  await tx.query(START_SENDS, [batches.map(({ client_id }) => client_id), batches.map(({ id }) => id)]);
+  const [clientIds, ids] = columnsOf(batches);
+  await tx.query(START_SENDS, [clientIds, ids]);
 }
 
 const PAUSE_OF_TEMPLATE = sql(`

@@ -1,5 +1,6 @@
 import { type Database, sql } from "../database/database.ts";
 import { isCancellable } from "../messages/lifecycle.ts";
+import { fromSendsOf } from "./batches.ts";
 
 /** Everything here spans all clients: it finds the batches whose status is to change. */
 
@@ -23,12 +24,7 @@ const TEMPLATE_REFUSALS = ["132001", "132015", "132016"];
 
 /** `offset 0`: looked up for each batch. Without it Postgres may read the sends of all batches into a hash table. */
 const hasSends = (condition: string) => `exists (
-        select
-        from sends s
-        where s.client_id = b.client_id
-        and s.batch_id = b.id
-        and s.batch_id <> ''
-        and s.state <> 'unknown'
+        select${fromSendsOf("b")}
         and ${condition}
         offset 0
       )`;
@@ -80,12 +76,7 @@ const JUDGED = `
 const COUNT_MESSAGES = `(
       select count(*)::integer
       from (
-        select
-        from sends s
-        where s.client_id = d.client_id
-        and s.batch_id = d.id
-        and s.batch_id <> ''
-        and s.state <> 'unknown'
+        select${fromSendsOf("d")}
         limit ${MAX_COUNTED_MESSAGES}
       ) counted
     )`;

@@ -94,6 +94,12 @@ export const sortById = <T extends { id: string }>(rows: readonly T[]): T[] =>
  */
 export const smallSetHint = (id: string): string => `${id} like 'evt%'`;
 
+/**
+ * SQL: true when a CTE has a row with this id. `is true` keeps Postgres from joining them: it expects one row in each, and would
+ * compare each of hundreds with all others.
+ */
+export const isAmong = (id: string, cte: string): string => `(${id} in (select id from ${cte})) is true`;
+
 /** SQL: compiling a plan for all partitions takes longer than running it. Applies to the transaction. */
 export const WITHOUT_JIT = "set_config('jit', 'off', true)";
 

@@ -7,7 +7,7 @@ import {
   isLeaseExpired,
   type LeaseLimits,
 } from "../processes/workers.ts";
-import { type DeliveryRef, smallSetHint } from "./events.ts";
+import { type DeliveryRef, isAmong, smallSetHint } from "./events.ts";
 
 /** Everything here spans all clients: it recovers deliveries that a dead dispatcher had claimed. */
 
@@ -73,8 +73,8 @@ const RECOVER = sql(`
     next_attempt_at = case when l.${IS_NOT_QUARANTINED} then now() end,
     failed_at = case when l.${IS_QUARANTINED} then now() end
   from lost l
-  join written w on w.id = l.id
-  where ${smallSetHint("l.id")}
+  where ${isAmong("l.id", "written")}
+  and ${smallSetHint("l.id")}
   and d.client_id = l.client_id
   and d.id = l.id
   returning d.client_id as "clientId", d.id, l.deaths, l.${IS_QUARANTINED} as "isQuarantined"`);

@@ -1,5 +1,6 @@
 import { firstIdAt } from "../../runtime/ids.ts";
 import { type Queryable, type Statement, sql } from "../database/database.ts";
+import { isAmong } from "../events/events.ts";
 import { isLeaseExpired, LEASE_LIMITS } from "../processes/workers.ts";
 import {
   FINISHED_AT,
@@ -29,7 +30,7 @@ const failStatement = (from: string, { error, code }: { error: string; code: str
   deleted as (
     delete from sends s
     where s.ctid = any(array(select row from over))
-    returning s.client_id, s.id
+    returning s.id
   )
   update messages m
   set
@@ -43,8 +44,8 @@ const failStatement = (from: string, { error, code }: { error: string; code: str
     attempts = o.attempts,
     platform_message_id = coalesce(m.platform_message_id, o.platform_message_id)
   from over o
-  join deleted d on d.client_id = o.client_id and d.id = o.id
-  where o.id like 'msg%'
+  where ${isAmong("o.id", "deleted")}
+  and o.id like 'msg%'
   and m.client_id = o.client_id
   and m.id = o.id
   and m.status in ${UNSETTLED_STATUSES}

@@ -1,6 +1,6 @@
 import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
-import { sortById } from "../events/events.ts";
+import { isAmong, sortById } from "../events/events.ts";
 import {
   appendAttempt,
   FINISHED_AT,
@@ -80,7 +80,7 @@ const FINISH = sql(`
   settled as (
     delete from sends s
     where s.ctid = any(array(select row from held where outcome in ('accepted', 'refused', 'settled')))
-    returning s.client_id, s.id
+    returning s.id
   ),
   kept as (
     update sends s
@@ -102,12 +102,12 @@ const FINISH = sql(`
     from held h
     where h.outcome in ('unknown', 'waiting')
     and s.ctid = h.row
-    returning s.client_id, s.id
+    returning s.id
   ),
   written as materialized (
-    select client_id, id from settled
+    select id from settled
     union all
-    select client_id, id from kept
+    select id from kept
   ),
   recorded as (
     update messages m
@@ -136,8 +136,8 @@ const FINISH = sql(`
         "case when h.attempt is null then '[]' else jsonb_build_object('attempt', h.attempts) || h.attempt end",
       )}
     from held h
-    join written w on w.client_id = h.client_id and w.id = h.id
-    where m.client_id = h.client_id
+    where ${isAmong("h.id", "written")}
+    and m.client_id = h.client_id
     and m.id = h.id
     and h.outcome <> 'settled'
     and (h.outcome <> 'waiting' or h.attempt is not null)
@@ -145,15 +145,14 @@ const FINISH = sql(`
   select
     h.client_id, h.id, h.channel_id, h.batch_id, h.recipient,
     h.is_counted and h.outcome = 'waiting' and h.batch_id <> '' as is_late,
-    w.id is not null as is_written
-  from held h
-  left join written w on w.client_id = h.client_id and w.id = h.id`);
+    ${isAmong("h.id", "written")} as is_written
+  from held h`);
 
 type FinishedSend = ChannelRecipient & { client_id: string; id: string; is_late: boolean };
 
 /**
- * Of a cancelled batch that ended while the outcome of a send was unknown. Each batch is locked, whatever its status: a cancel or an end
- * at the same time sees the send.
+ * Opens cancelled batches again that ended while the outcome of a send was unknown. Each batch is locked, whatever its status: a
+ * cancel or an end at the same time sees the send.
  */
 const REOPEN = sql(`
   update batches b
@@ -177,7 +176,7 @@ export async function finishSends(tx: Queryable, finishes: readonly SendFinish[]
   return finished;
 }
 
-/** Repeats the outcomes of sends that changed while their locks were awaited: now the transaction has the locks and sees the change. */
+/** Repeats the outcomes of sends that changed while their locks were awaited: the transaction has the locks now, and sees the change. */
 async function writeFinishes(tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishedSend[]> {
   const input = finishes.map((finish) => ({
     ...finish,

@@ -1,4 +1,5 @@
 import { type Queryable, sql } from "../database/database.ts";
+import { isAmong } from "../events/events.ts";
 import { deathsAfterExpiry, type LeaseLimits } from "../processes/workers.ts";
 import { appendAttempt, SETTLED_COLUMNS, type SettledSend, sendingStep } from "./lifecycle.ts";
 import { columnsOf, lockFound, OVERDUE, type SendRef } from "./overdue-sends.ts";
@@ -46,7 +47,7 @@ const MARK_UNKNOWN = sql(`
       claimed_at = null
     from lost l
     where s.ctid = l.row
-    returning s.client_id, s.id
+    returning s.id
   )
   update messages m
   set
@@ -62,8 +63,8 @@ const MARK_UNKNOWN = sql(`
     )},
     platform_message_id = coalesce(m.platform_message_id, l.platform_message_id)
   from lost l
-  join doubted d on d.client_id = l.client_id and d.id = l.id
-  where l.id like 'msg%'
+  where ${isAmong("l.id", "doubted")}
+  and l.id like 'msg%'
   and m.client_id = l.client_id
   and m.id = l.id
   returning ${SETTLED_COLUMNS}, m.status`);

@@ -67,7 +67,7 @@ export function createBatchSupervision(parts: SupervisionParts): () => Promise<"
   };
 }
 
-/** Divides the list into groups with the same change, which have the place of their first batch. Batches that failed come last, alone. */
+/** Divides the list into groups with the same change, each at the place of its first batch. Batches that failed come last, alone. */
 function groupsOf(due: readonly DueChange[], failures: ReadonlyMap<string, number>): DueChange[][] {
   const groups: DueChange[][] = [];
   const open = new Map<string, { group: DueChange[]; messages: number }>();
